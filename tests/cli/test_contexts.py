@@ -18,7 +18,7 @@ from karptui.cli.contexts import fleet_of
 from karptui.cli.main import build_parser, main
 from karptui.paths import own_command
 from karptui.session.fleet import FleetRow
-from tests.builders import a_manifest
+from tests.builders import a_manifest, present
 from tests.cli.files import a_node_manifest, a_pod_manifest, kubeconfig
 from tests.fake_api_server import LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
@@ -92,8 +92,7 @@ def test_a_killed_process_and_a_silent_cluster_hold_up_no_other(clusters: list[s
     try:
         wait(lambda: row("good").is_current(time.time_ns()))
         wait(lambda: row("silent").trouble)
-        good = row("good").line.figures
-        assert good is not None
+        good = present(row("good").line.figures)
         assert good.nodes == 1
         wait(lambda: row(HOSTILE).trouble)
         for name in ("silent", HOSTILE):

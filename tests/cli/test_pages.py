@@ -21,8 +21,7 @@ def test_examples_parse(command: str, line: str) -> None:
     words = shlex.split(line.replace("<(", "").replace(")", "").partition(" > ")[0].rpartition(" | ")[2])
     result, rest = split(words[words.index("karptui") + 1 :])
     assert (result or "") == command
-    args = build_parser(result).parse_args(rest)
-    assert args is not None
+    assert build_parser(result).parse_args(rest) is not None
 
 
 @pytest.mark.parametrize("command", [None, *COMMANDS], ids=lambda name: name or "app")

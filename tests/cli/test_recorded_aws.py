@@ -13,6 +13,7 @@ from botocore.loaders import create_loader
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.cli.main import main
+from tests.builders import present
 from tests.cli.files import kubeconfig
 from tests.cli.test_recorded_decisions import POOL, a_cluster, answer, pseudonyms, without_names
 from tests.fake_api_server import LoopbackServer
@@ -73,8 +74,7 @@ def a_region() -> FakeAws:
 def live_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Serve a cluster without Karpenter's metrics, and AWS; yield the flags for it."""
     cluster = a_cluster()
-    others = cluster.fault
-    assert others is not None
+    others = present(cluster.fault)
 
     def without_metrics(call: Any) -> None:
         if call.path.endswith("/proxy/metrics"):

@@ -10,6 +10,7 @@ from karptui.decode.pod import TemplateInterner, build_pod
 from karptui.decode.pod_text import build_text_pod
 from karptui.decode.pod_wire import TextPod, WirePod
 from karptui.kube.pod import Pod
+from tests.builders import present
 
 JSON = dict[str, Any]
 OWNER: JSON = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "d1", "controller": True}
@@ -80,8 +81,7 @@ def test_pods_of_a_daemonset_share_a_template(affinity: Any, terms: int | None, 
     a_pod({"nodeAffinity": required({"matchFields": [*pin("node-1")["matchFields"], EXPRESSION]})}, node="node-1"),
 ])  # fmt: skip
 def test_a_term_that_still_decides_is_kept(pod: JSON, as_text: bool) -> None:
-    terms = read(pod, TemplateInterner(), as_text=as_text).template.required_node_terms
-    assert terms is not None
+    terms = present(read(pod, TemplateInterner(), as_text=as_text).template.required_node_terms)
     assert terms[0].match_fields
 
 

@@ -21,6 +21,7 @@ from karptui.cli.main import main
 from karptui.sources.actions.audit import AuditFile
 from karptui.sources.actions.writer import LiveServer, Writer
 from karptui.sources.cluster.connection import Connection
+from tests.builders import present
 from tests.fake_api_server import Call, LoopbackServer
 from tests.sources.actions.permits import permit
 from tests.sources.cluster.live import TLS, server_tls
@@ -318,8 +319,7 @@ def test_an_answer_that_is_lost_on_the_way_is_found_out(do: Doing) -> None:
         reached = Connection(server=server.url, context="e2e", token=TOKEN)
         writer = Writer(permit(server.url), LiveServer(reached), AuditFile(do.audit))
         action = action_on(Operation.CORDON, "Node", "n1")
-        live = writer.look(action)
-        assert live is not None
+        live = present(writer.look(action))
         outcome = writer.carry_out(action, live, writer.try_out(action, live), reason="a test", diff=())
     assert (outcome.result, outcome.was_looked_up) == (Result.DONE, True)
     assert Client(do.plane).request("PATCH", NODE, {"spec": {"unschedulable": None}})

@@ -17,6 +17,7 @@ from karptui.whatif.export import strategic_patch
 from karptui.whatif.schema.schema import KindSchema, Origin, schemas_from_crds, shipped_schemas
 from karptui.whatif.schema.validation import object_violations
 from karptui.whatif.yaml.tree import ProblemSeverity
+from tests.builders import present
 from tests.sources.cluster.live import WatchedMailbox
 from tests.whatif.schema.mutations import mutate
 from tests.whatif.schema.objects import DEPLOYMENT, OBJECTS, PDB
@@ -52,8 +53,7 @@ def answer(client: Client, method: str, path: str, body: Any) -> str:
 
 def own_answer(body: dict[str, Any], old: dict[str, Any] | None = None) -> str:
     """Returns what the editor objects to."""
-    kind = shipped_schemas().get(body["apiVersion"], body["kind"])
-    assert kind is not None
+    kind = present(shipped_schemas().get(body["apiVersion"], body["kind"]))
     violations, unchecked = object_violations(body, kind, old)
     assert not unchecked
     return "; ".join(f"{item.path}: {item.message}" for item in violations if item.severity is ProblemSeverity.ERROR)
@@ -61,8 +61,7 @@ def own_answer(body: dict[str, Any], old: dict[str, Any] | None = None) -> str:
 
 def differences(client: Client, base: dict[str, Any], *, is_update: bool) -> Iterator[str]:
     """Yields the mutations on which the two disagree."""
-    kind = shipped_schemas().get(base["apiVersion"], base["kind"])
-    assert kind is not None
+    kind = present(shipped_schemas().get(base["apiVersion"], base["kind"]))
     path = collection(kind)
     for seed in range(MUTATIONS):
         body, done = mutate(base, seed)
@@ -91,8 +90,7 @@ def test_agrees_on_new_objects(client: Client, base: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("base", APART, ids=lambda base: base["kind"])
 def test_agrees_on_changes(client: Client, base: dict[str, Any]) -> None:
-    kind = shipped_schemas().get(base["apiVersion"], base["kind"])
-    assert kind is not None
+    kind = present(shipped_schemas().get(base["apiVersion"], base["kind"]))
     with stored(client, kind, base) as there:
         version = there["metadata"].get("resourceVersion", "")
         base = {**base, "metadata": {**base["metadata"], "resourceVersion": version}}
@@ -102,8 +100,7 @@ def test_agrees_on_changes(client: Client, base: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("base", [DEPLOYMENT, PDB], ids=lambda base: base["kind"])
 def test_refuses_of_kubernetes_kinds_only_what_the_server_refuses(client: Client, base: dict[str, Any]) -> None:
-    kind = shipped_schemas().get(base["apiVersion"], base["kind"])
-    assert kind is not None
+    kind = present(shipped_schemas().get(base["apiVersion"], base["kind"]))
     refused, result = 0, []
     for seed in range(2 * MUTATIONS):
         body, done = mutate(base, seed)
@@ -116,8 +113,7 @@ def test_refuses_of_kubernetes_kinds_only_what_the_server_refuses(client: Client
 
 
 def test_strategic_patches_produce_the_edited_object(client: Client) -> None:
-    kind = shipped_schemas().get(DEPLOYMENT["apiVersion"], DEPLOYMENT["kind"])
-    assert kind is not None
+    kind = present(shipped_schemas().get(DEPLOYMENT["apiVersion"], DEPLOYMENT["kind"]))
     path = f"{collection(kind)}/{DEPLOYMENT['metadata']['name']}"
     taken, result = 0, []
     with stored(client, kind, DEPLOYMENT):
@@ -146,7 +142,6 @@ def test_documents_are_validated_against_the_clusters_definitions(plane: Control
         schemas = schemas_from_crds(source.crds())
     finally:
         source.stop()
-    pool = schemas.get("karpenter.sh/v1", "NodePool")
-    assert pool is not None
+    pool = present(schemas.get("karpenter.sh/v1", "NodePool"))
     assert pool.origin is Origin.CLUSTER
     assert schemas.origin.startswith("the cluster's CRDs")

@@ -17,6 +17,7 @@ from karptui.clock import SystemClock
 from karptui.screens.fleet import FleetScreen
 from karptui.screens.frame import FrameScreen
 from karptui.session.fleet import Fleet, FleetRow
+from tests.builders import present
 from tests.ui.fleet import lines_of
 from tests.ui.stage import an_app, front
 
@@ -115,8 +116,7 @@ async def test_one_of_two_clusters_is_killed(
         await until(lambda: is_right("a", counts["a"] + 1))
         await until(lambda: "refuses connections" in shown("b"))
         assert "refuses connections" in rows()["b"].trouble
-        figures = rows()["b"].line.figures
-        assert figures is not None
+        figures = present(rows()["b"].line.figures)
         assert (figures.nodes, figures.pending) == (2, 2), "the last known ones"
         assert rows()["b"].line.read_ns <= killed_ns + 10**9, "its data is no younger"
         assert time.time_ns() - rows()["a"].line.read_ns < 20 * 10**9

@@ -18,6 +18,7 @@ from karptui.sources.cluster import reflector
 from karptui.sources.cluster.connection import Impersonation, load_connection
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Phase
+from tests.builders import present
 from tests.sources.cluster.live import WatchedMailbox
 
 from .control_plane import Client, ControlPlane
@@ -113,8 +114,7 @@ def test_changes_appear(plane: ControlPlane, client: Client, record_property: Ca
             mailbox.until(holds, SECONDS)
             record_property(f"seconds_until_{what}", time.monotonic() - began)
 
-        waiting = pod("waiting")
-        assert waiting is not None
+        waiting = present(pod("waiting"))
         assert waiting.node_name == ""
         target = {"apiVersion": "v1", "kind": "Node", "name": "node-7"}
         client.request("POST", f"{PODS_PATH}/waiting/binding", {"metadata": {"name": "waiting"}, "target": target})

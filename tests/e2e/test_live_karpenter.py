@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.builders import present
+
 from .control_plane import ControlPlane
 from .karpenter import (
     CAPACITY_TYPE,
@@ -277,8 +279,7 @@ def test_a_disruption_is_predicted(cluster: LiveCluster, pool: str) -> None:
     }
     before = {claim["metadata"]["name"]: claim for claim in _claims(cluster, pool)}
     path = release_and_snapshot(cluster, pool, release)
-    predicted = first_command(answered(path, disruption=True), pool, nodes)
-    assert predicted is not None
+    predicted = present(first_command(answered(path, disruption=True), pool, nodes))
     let_act(cluster, pool, release)
     reason, decision, candidates, replacements = predicted
     hit = {name for name, manifest in before.items() if manifest["status"]["nodeName"] in candidates}

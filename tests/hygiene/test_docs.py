@@ -12,6 +12,7 @@ import pytest
 
 from karptui.config import DEFAULTS, Config
 from karptui.sources.aws.facts import RULES
+from tests.builders import present
 from tests.ui.test_pictures import WALKS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,8 +51,7 @@ def test_the_page_lists_every_setting_with_its_default() -> None:
 def test_pages_that_a_tool_writes_are_up_to_date(page: str, name: str) -> None:
     if name == "make_man":
         pytest.importorskip("argparse_manpage", reason="argparse-manpage is not installed")
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    assert spec is not None
+    spec = present(importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py"))
     assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
@@ -78,13 +78,11 @@ DOCUMENT = (ROOT / "docs" / "aws-access.md").read_text(encoding="utf-8")
 
 
 def test_the_documented_policy_is_what_is_asked_for() -> None:
-    policy = re.search(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)
-    assert policy is not None
+    policy = present(re.search(r"```json\n(.*?)```", DOCUMENT, re.DOTALL))
     assert set(json.loads(policy[1])["Statement"][0]["Action"]) == {rule.action for rule in RULES.values()}
 
 
 def test_the_documented_ages_are_those_kept() -> None:
     for rule in RULES.values():
-        row = re.search(rf"\| `{rule.action}` \|[^|]*\| (\d+) (h|min) \|", DOCUMENT)
-        assert row is not None
+        row = present(re.search(rf"\| `{rule.action}` \|[^|]*\| (\d+) (h|min) \|", DOCUMENT))
         assert int(row[1]) * {"h": 3600, "min": 60}[row[2]] == rule.holds_seconds

@@ -4,6 +4,7 @@ import pytest
 
 from karptui.kube.gitops import READ_ANNOTATIONS, GitOpsOwner, GitOpsTool, Revert, gitops_owner
 from karptui.sources.snapshot.scrub import scrub_metadata
+from tests.builders import present
 
 TRACKED = "argocd.argoproj.io/tracking-id"
 FLUX = {"kustomize.toolkit.fluxcd.io/name": "infra", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
@@ -37,8 +38,7 @@ def owner(
 def test_an_owner_is_found_with_its_name_and_when_it_reverts(
     labels: dict[str, str], annotations: dict[str, str], tool: GitOpsTool, name: str, revert: Revert
 ) -> None:
-    result = owner(labels, annotations)
-    assert result is not None
+    result = present(owner(labels, annotations))
     assert (result.tool, result.name, result.revert) == (tool, name, revert)
     key = result.evidence.partition(" ")[2]
     assert key in labels or key in annotations
@@ -65,8 +65,7 @@ def test_nothing_is_claimed_without_evidence(labels: dict[str, str], annotations
     ("helm-controller", GitOpsTool.FLUX_HELM_RELEASE),
 ])  # fmt: skip
 def test_a_field_manager_alone_is_evidence(manager: str, tool: GitOpsTool) -> None:
-    result = owner(None, None, "kubectl-edit", manager)
-    assert result is not None
+    result = present(owner(None, None, "kubectl-edit", manager))
     assert (result.tool, result.name, result.evidence) == (tool, "", f"field manager {manager}")
     assert owner(None, None, "kubectl-edit", "helm", "karpenter") is None
 

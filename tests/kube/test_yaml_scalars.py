@@ -7,6 +7,7 @@ import pytest
 from karptui.kube.yaml_reader import load_documents
 from karptui.kube.yaml_text import Scalar, key_text, resolve_plain
 from karptui.whatif.yaml.tree import read
+from tests.builders import present
 
 
 @pytest.mark.parametrize(("text", "value"), [
@@ -72,8 +73,7 @@ def test_files_and_edited_documents_parse_equally(text: str) -> None:
     """Both readers give what go.yaml.in/yaml/v2 gives: a snapshot and a what-if never differ about a number."""
     value = resolve_plain(text)
     (loaded,) = load_documents(f"key: {text}\n{text}: x\n".encode())
-    root = read(f"key: {text}\n{text}: x\n").root
-    assert root is not None
+    root = present(read(f"key: {text}\n{text}: x\n").root)
     assert loaded == root.value == {"key": value, key_text(value): "x"}
     assert type(loaded["key"]) is type(root.value["key"]) is type(value)
 

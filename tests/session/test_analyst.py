@@ -21,7 +21,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.studies.forecasts import RemovalForecasts
-from tests.builders import NOW_NS, SECOND_NS, a_pod
+from tests.builders import NOW_NS, SECOND_NS, a_pod, present
 from tests.story_e import story_view
 
 PATIENCE_SECONDS = 30.0
@@ -150,8 +150,7 @@ def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monke
     worker.look_at(Focus(asks_next=True))
     analysed(worker, first)
     worker.catch_up()
-    report = analysis_of(worker).next
-    assert report is not None
+    report = present(analysis_of(worker).next)
     assert report.generation == second.state.generation
 
 
@@ -188,8 +187,7 @@ def test_a_failed_forecast_leaves_the_upper_bound(worker: Analyst, monkeypatch: 
     worker.catch_up()
     assert (worker.failure, held_now(worker, view).is_upper_bound) == ("", True)
     assert analysis_of(worker).joint is not None
-    joint = analysis_of(worker).joint
-    assert joint is not None
+    joint = present(analysis_of(worker).joint)
     assert not joint.is_forecast_due(NOW_NS)
 
 
@@ -206,8 +204,7 @@ def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeyp
     worker.look_at(Focus(keys=("claim/general-x8x41", "claim/batch-5x160"), detail="claim/runners-1x204"))
     view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
-    partial = seen[0]
-    assert partial is not None
+    partial = present(seen[0])
     assert set(partial.findings) == {"claim/general-x8x41", "claim/batch-5x160", "claim/runners-1x204"}
     assert (partial.managed, partial.is_complete) == (8, False)
 
@@ -233,8 +230,7 @@ def test_pools_are_compared_when_somebody_asks(worker: Analyst) -> None:
     view = story_view()
     worker.look_at(Focus(asks_overlap=True))
     analysed(worker, view)
-    overlap = analysis_of(worker).overlap
-    assert overlap is not None
+    overlap = present(analysis_of(worker).overlap)
     assert overlap.pods == sum(1 for pod in view.state.pods.values() if not pod.template.is_daemonset_owned)
 
 

@@ -24,7 +24,7 @@ from karptui.state.reducer import Batch, reduce
 from karptui.views.instants import freshness
 from karptui.views.row import Tone
 from tests import story_e
-from tests.builders import NOW_NS, SECOND_NS, a_launch_failure, a_nodepool
+from tests.builders import NOW_NS, SECOND_NS, a_launch_failure, a_nodepool, present
 from tests.builders.sources import QuietSource
 
 
@@ -180,8 +180,7 @@ def test_a_cluster_without_nodes_is_worked_out(pools: tuple[NodePool, ...]) -> N
     follower.analyse(NOW_NS)
     follower.analyst.catch_up()
     follower.poll(NOW_NS)
-    analysis = follower.view.analysis
-    assert analysis is not None
+    analysis = present(follower.view.analysis)
     assert list(analysis.budgets) == [pool.name for pool in pools]
     assert freshness(overview_of(follower.view), NOW_NS) == (("computed by karptui just now", Tone.MUTED),)
 

@@ -40,6 +40,7 @@ from tests.builders import (
     a_nodepool,
     a_pod,
     a_pod_template,
+    present,
 )
 from tests.disruption.making import TYPES
 from tests.ui.fleet import status
@@ -133,8 +134,7 @@ def test_a_disruption_begins_once_by_the_taint_or_the_condition() -> None:
         "Underutilized",
         "general",
     )
-    price = view.node_of("node-1")
-    assert price is not None
+    price = present(view.node_of("node-1"))
     assert price.price is not None
     assert mark.cost_per_hour == price.price.per_hour
     tainted = after(chosen, Kind.NODE, a_node(name="node-1", taints=(DISRUPTED_TAINT,)))
@@ -231,8 +231,7 @@ def test_samples_add_up_each_pool_and_leave_out_what_is_unknown() -> None:
     samples = {sample.pool: sample for sample in samples_of(view, NOW_NS)}
     assert set(samples) == {"", "general"}
     general = samples["general"]
-    price = view.prices.price("m5.large", "us-east-1a", "on-demand")
-    assert price is not None
+    price = present(view.prices.price("m5.large", "us-east-1a", "on-demand"))
     assert (general.nodes, general.pods, general.pending_pods) == (2, 1, 0)
     assert general.price_per_hour == 2 * price.per_hour
     assert general.cpu_requested_millis == 500

@@ -12,7 +12,7 @@ from karptui.session.removed_node import RemovedNode, removed_node
 from karptui.sources.history.store import Change, History
 from karptui.sources.history.writer import HistoryWriter
 from karptui.views.removed_node import removed_lines, removed_values
-from tests.builders import a_manifest
+from tests.builders import a_manifest, present
 from tests.builders.manifests import CLASS_REFERENCE, a_change, an_event_manifest
 
 BEGIN_NS = 1_800_000_000 * NS_PER_SECOND
@@ -111,9 +111,7 @@ def a_history(path: Path, objects: list[dict[str, Any]], changes: list[Change], 
 
 
 def removal(history: History, name: str = "old", now: float = 400) -> RemovedNode:
-    node = removed_node(history, name, at(now), PRICES)
-    assert node is not None
-    return node
+    return present(removed_node(history, name, at(now), PRICES))
 
 
 def text(node: RemovedNode) -> str:
@@ -221,7 +219,6 @@ def test_a_node_that_exists_or_never_did_has_no_removal(consolidated: History) -
 
 
 def test_without_prices_costs_are_left_out(consolidated: History) -> None:
-    node = removed_node(consolidated, "old", at(400))
-    assert node is not None
+    node = present(removed_node(consolidated, "old", at(400)))
     assert (node.price_per_hour, node.saved_per_hour) == (None, None)
     assert "$" not in text(node)

@@ -16,7 +16,7 @@ from karptui.session.row_server import HELD_SECONDS, VERDICT_STANDS_NS, VERDICT_
 from karptui.session.throttle import Keyboard
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.table import Sort, build_rows
-from tests.builders import NOW_NS
+from tests.builders import NOW_NS, present
 from tests.ui.fleet import a_fleet, view_of
 from tests.views.why.test_words import analysed
 
@@ -88,8 +88,7 @@ def test_sums_are_of_all_rows_or_some() -> None:
 def test_a_node_is_found_by_its_name() -> None:
     asked = server()
     name = next(iter(FLEET.state.nodes))
-    entry = FLEET.node_of(name)
-    assert entry is not None
+    entry = present(FLEET.node_of(name))
     assert (asked.has_object("Node", name), asked.node_key("Node", name)) == (True, entry.key)
     assert (asked.has_object("Node", "gone"), asked.node_key("Node", "gone")) == (False, "")
     pod = next(pod for pod in FLEET.state.pods.values() if pod.node_name == name)

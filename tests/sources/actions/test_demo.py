@@ -16,6 +16,7 @@ from karptui.sources.actions.writer import Writer
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.demo.source import DemoSource
 from karptui.sources.source import Mailbox
+from tests.builders import present
 
 from .permits import ALLOWED
 
@@ -33,8 +34,7 @@ class Demo:
         return [manifest for manifest in self.source.manifests() if manifest["kind"] == kind]
 
     def carry_out(self, action: Action) -> Result:
-        live = self.writer.look(action)
-        assert live is not None
+        live = present(self.writer.look(action))
         after = self.writer.try_out(action, live)
         assert self.writer.look(action) == live, "the dry run changes nothing"
         outcome = self.writer.carry_out(action, live, after, reason="", diff=())
@@ -70,8 +70,7 @@ def test_an_eviction_that_a_budget_forbids_is_refused(demo: Demo) -> None:
         if pod["status"]["phase"] != "Running":
             continue
         action = action_on(Operation.EVICT, "Pod", f"{pod['metadata']['namespace']}/{pod['metadata']['name']}")
-        live = demo.writer.look(action)
-        assert live is not None
+        live = present(demo.writer.look(action))
         try:
             demo.writer.try_out(action, live)
         except ApiError as error:
@@ -108,8 +107,7 @@ def test_a_nodepool_is_edited(demo: Demo) -> None:
 
 def test_an_object_that_has_changed_since_is_not_written(demo: Demo) -> None:
     action = action_on(Operation.CORDON, "Node", demo.all("Node")[0]["metadata"]["name"])
-    live = demo.writer.look(action)
-    assert live is not None
+    live = present(demo.writer.look(action))
     demo.carry_out(action_on(Operation.DO_NOT_DISRUPT, "Node", action.target.name))
     assert demo.writer.carry_out(action, live, None, reason="", diff=()).status == 409
     gone = action_on(Operation.CORDON, "Node", "none")

@@ -15,6 +15,7 @@ from karptui.sources.cluster.connection import (
     without_password,
 )
 from karptui.sources.cluster.errors import KubeconfigError
+from tests.builders import present
 
 Fields = dict[str, Any]
 
@@ -113,8 +114,7 @@ def test_exec_plugin(tmp_path: Path) -> None:
             }
         },
     )
-    plugin = connection.exec_plugin
-    assert plugin is not None
+    plugin = present(connection.exec_plugin)
     assert plugin.command == str(tmp_path / "bin" / "login")
     assert plugin.args == ("--x",)
     assert plugin.env == {"PROFILE": "prod"}

@@ -11,7 +11,7 @@ from karptui.sources.demo.source import DemoSource
 from karptui.sources.source import Mailbox, Phase, Source, SourceError
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.reducer import reduce
-from tests.builders import NOW_NS, SECOND_NS
+from tests.builders import NOW_NS, SECOND_NS, present
 from tests.sources.cluster.live import WatchedMailbox
 
 
@@ -104,8 +104,7 @@ def test_a_claim_launches_registers_and_initializes(demo: Story) -> None:
         (True, True, True),
     ]
     ready = next(state for state in seen if state.nodeclaims[name].is_true("Initialized"))
-    node = ready.node_of(name)
-    assert node is not None
+    node = present(ready.node_of(name))
     assert ready.node_usage[node.name].daemonset_pods == 9
     assert node.ready is not None
     assert node.ready.status == "True"
@@ -125,8 +124,7 @@ def test_a_claim_is_launched_for_pods_that_wait_and_they_go_there(demo: Story) -
     nominated = [event for event in created.events.values() if event.reason == "Nominated" and name in event.message]
     assert {f"{event.involved_namespace}/{event.involved_name}" for event in nominated} == set(waiting)
     bound = next(state for state in states if all(key in state.pods and state.pods[key].node_name for key in waiting))
-    node = bound.node_of(name)
-    assert node is not None
+    node = present(bound.node_of(name))
     assert {bound.pods[key].node_name for key in waiting} == {node.name}
     usage = bound.node_usage[node.name]
     assert usage.workload_pods == 2
@@ -140,8 +138,7 @@ def test_a_node_drains_and_goes(demo: Story) -> None:
     assert gone
     name = next(name for name in gone if not begin.nodes[name].is_deleting)
     assert sometime(states, lambda state: name in state.nodes and state.nodes[name].is_deleting)
-    claim = begin.claim_of(name)
-    assert claim is not None
+    claim = present(begin.claim_of(name))
     assert claim.name not in states[-1].nodeclaims
     assert not states[-1].pods_on(name)
 

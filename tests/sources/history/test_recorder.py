@@ -38,7 +38,7 @@ from karptui.sources.snapshot.recording import flat, recording_fields
 from karptui.sources.snapshot.scrub import scrub
 from karptui.sources.snapshot.text import SnapshotError
 from karptui.sources.source import Mailbox, Phase, SourceStatus
-from tests.builders import a_manifest
+from tests.builders import a_manifest, present
 from tests.builders.manifests import key_of
 
 START_NS = 1_800_000_000 * NS_PER_SECOND
@@ -300,8 +300,7 @@ def test_a_file_that_grows_too_large_loses_its_beginning(path: Path, monkeypatch
     for _ in range(200):
         bench.put(*({**pod(f"web-{place}"), "noise": chance.randbytes(200).hex()} for place in range(20)))
         bench.step()
-    writer = bench.recorder._writer
-    assert writer is not None
+    writer = present(bench.recorder._writer)
     assert writer.size_bytes < 400_000
     assert len(names_at(History(path), bench.clock.instant_ns)) == 20
 
@@ -349,8 +348,7 @@ def test_after_a_full_disk_what_was_held_back_is_written(path: Path) -> None:
     bench = Bench(path, Kind.POD)
     bench.put(pod("a"))
     bench.step()
-    writer = bench.recorder._writer
-    assert writer is not None
+    writer = present(bench.recorder._writer)
     pages = writer._database.execute("PRAGMA page_count").fetchone()[0]
     writer._database.execute(f"PRAGMA max_page_count = {pages}")
     chance = random.Random(1)
@@ -364,8 +362,7 @@ def test_after_a_full_disk_what_was_held_back_is_written(path: Path) -> None:
 
 
 def test_recording_ends_after_ten_failures(bench: Bench) -> None:
-    writer = bench.recorder._writer
-    assert writer is not None
+    writer = present(bench.recorder._writer)
     writer._database.execute(f"PRAGMA max_page_count = {writer._database.execute('PRAGMA page_count').fetchone()[0]}")
     bench.put({**pod("large"), "noise": random.Random(1).randbytes(100_000).hex()})
     for _ in range(10):
@@ -426,8 +423,7 @@ def whole_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
         bench.recorder.mark(Mark(at_ns=START_NS, cause="edit"))
         bench.recorder.sample([Sample(at_ns=START_NS, pool="spot")])
         bench.step()
-    writer = bench.recorder._writer
-    assert writer is not None
+    writer = present(bench.recorder._writer)
     writer._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     bench.close()
     return path

@@ -9,6 +9,7 @@ from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.metrics.source import MetricsSource
+from tests.builders import present
 from tests.sources.conftest import NOW_NS
 from tests.sources.turns import Turns
 
@@ -74,8 +75,7 @@ def test_a_provider_without_prices_is_said(source: MetricsSource, turns: Turns, 
 def test_counters_are_compared_with_the_first_reading_of_the_same_controller(
     source: MetricsSource, turns: Turns, clock: FrozenClock, cluster: KarpenterCluster
 ) -> None:
-    first = turns.read(source).first
-    assert first is not None
+    first = present(turns.read(source).first)
     assert (first.read_at_ns, first.offerings) == (NOW_NS, {})
     clock.instant_ns += 60 * NS_PER_SECOND
     second = turns.read(source)
