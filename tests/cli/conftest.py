@@ -12,6 +12,7 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.clock import SystemClock
+from tests.builders.files import written
 from tests.shared_analyses import look_once
 from tests.still_demo import tell_once
 from tests.story_d import story_document
@@ -84,6 +85,4 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 @pytest.fixture(scope="session")
 def story(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the snapshot of stories B and D: the same file for all, so that it is read and analysed once."""
-    path = tmp_path_factory.mktemp("story") / "story-d.json"
-    path.write_text(json.dumps(story_document()))
-    return str(path)
+    return str(written(tmp_path_factory.mktemp("story") / "story-d.json", story_document()))

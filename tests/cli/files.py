@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.builders import NOW, a_manifest
+from tests.builders.files import written
 
 ROOM = {"cpu": "4", "memory": "8Gi", "pods": "20", "nvidia.com/gpu": "1"}
 
@@ -79,6 +80,4 @@ def kubeconfig(folder: Path, urls: str | Mapping[str, str]) -> str:
         "clusters": [{"name": name, "cluster": {"server": url}} for name, url in servers.items()],
         "users": [{"name": "u", "user": {"token": "t"}}],
     }
-    file = folder / "kubeconfig"
-    file.write_text(json.dumps(document))
-    return str(file)
+    return str(written(folder / "kubeconfig", document))

@@ -13,6 +13,7 @@ import pytest
 
 from karptui.cli.blockers import without_idle
 from tests.builders import a_manifest
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.cli.files import a_file
 from tests.goldens_loading import GOLDENS, scenarios
@@ -29,9 +30,7 @@ def runners(tmp_path_factory: pytest.TempPathFactory) -> str:
     snapshot["instanceTypes"] = json.loads(
         gzip.decompress((STORY.parent / f"{snapshot.pop('catalog')}.gz").read_bytes())
     )
-    path = tmp_path_factory.mktemp("runners") / "runners.json"
-    path.write_text(json.dumps(snapshot))
-    return str(path)
+    return str(written(tmp_path_factory.mktemp("runners") / "runners.json", snapshot))
 
 
 def _json(run: Run, *words: str) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from karptui.kube.timestamps import format_timestamp
 from tests.builders import MINUTE_NS, NOW, NOW_NS
+from tests.builders.files import written
 from tests.builders.manifests import a_pool_manifest, an_event_manifest
 from tests.cli.conftest import Run
 
@@ -30,9 +30,7 @@ def snapshot(tmp_path: Path) -> str:
         claim = f"general-{'abc'[number] * 5}"
         for reason, verb, at in (("Launching", "Launching", minutes), ("Terminating", "Disrupting", minutes - 15)):
             items.append(an_event_manifest(claim, f"Disruption{reason}", f"{verb} NodeClaim: Underutilized", ago(at)))
-    path = tmp_path / "circles.json"
-    path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
-    return str(path)
+    return str(written(tmp_path / "circles.json", {"kind": "List", "apiVersion": "v1", "items": items}))
 
 
 def test_a_loop_as_json(run: Run, snapshot: str) -> None:

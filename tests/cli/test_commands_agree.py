@@ -27,6 +27,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.views.verdict.sentence import sentence
+from tests.builders.files import written
 from tests.goldens_loading import GOLDENS, scenarios
 from tests.incidents.all import INCIDENTS
 from tests.ui.fleet import screen_text
@@ -370,14 +371,12 @@ def test_golden_fleets(path: Path, tmp_path: Path) -> None:
     "name", sorted(INCIDENTS.keys() - {"two-nodes-for-one-instance"}) if IS_THOROUGH else SMALL_INCIDENTS
 )
 def test_incidents(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "snapshot.json"
-    path.write_text(json.dumps(INCIDENTS[name].snapshot()))
+    path = written(tmp_path / "snapshot.json", INCIDENTS[name].snapshot())
     assert list(contradictions(Answers(path, tmp_path))) == []
 
 
 def test_policies_as_they_are_end_as_forward_does(tmp_path: Path) -> None:
-    path = tmp_path / "snapshot.json"
-    path.write_text(json.dumps(INCIDENTS["fine-evening-scale-down"].snapshot()))
+    path = written(tmp_path / "snapshot.json", INCIDENTS["fine-evening-scale-down"].snapshot())
     answers = Answers(path, tmp_path)
     assert answers.forward is not None
     today, end = next(item for item in answers.policies["outcomes"] if item["isAsItIs"]), answers.forward["end"]
@@ -387,7 +386,6 @@ def test_policies_as_they_are_end_as_forward_does(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ON_SCREENS)
 async def test_screens_show_what_commands_print(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "snapshot.json"
-    path.write_text(json.dumps(INCIDENTS[name].snapshot()))
+    path = written(tmp_path / "snapshot.json", INCIDENTS[name].snapshot())
     answers = Answers(path, tmp_path)
     assert [contradiction async for contradiction in contradictions_on_screens(answers, path, tmp_path)] == []

@@ -10,6 +10,7 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.sources.cluster.resources import LATER, NODECLAIMS, NODEPOOLS, NODES
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.cli.files import kubeconfig
 from tests.fake_api_server import FakeApi, LoopbackServer
@@ -94,8 +95,7 @@ def test_a_removal_needs_its_name(demo: dict[str, str], audit: Path, run: Run) -
 
 
 def test_an_edited_nodepool_is_applied_and_undone_by_a_command(demo: dict[str, str], tmp_path: Path, run: Run) -> None:
-    file = tmp_path / "pool.yaml"
-    file.write_text(demo["pool"])
+    file = written(tmp_path / "pool.yaml", demo["pool"])
     output = run("do", "apply", "-f", str(file), "--horizon", "1m", *ALLOWED).out
     assert "application/apply-patch+yaml" in output
     assert "spec.weight: 100 → 77" in output

@@ -22,6 +22,7 @@ from karptui.sources.history.store import Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
 from karptui.whatif.yaml.write import write_block
 from tests.builders import NOW_NS
+from tests.builders.files import written
 from tests.builders.manifests import a_change
 from tests.cli.conftest import Run
 from tests.troubled_cluster import troubles_document
@@ -85,9 +86,7 @@ def harmless(text: str, *, is_json: bool) -> bool:
 @pytest.fixture(scope="module", params=[hostile, hostile_everywhere], ids=["names", "everywhere"])
 def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a snapshot of hostile text: behind names that are there all the same, or in every field."""
-    path = tmp_path_factory.mktemp("hostile") / "hostile.json"
-    path.write_text(json.dumps(request.param()))
-    return str(path)
+    return str(written(tmp_path_factory.mktemp("hostile") / "hostile.json", request.param()))
 
 
 def lines(command: str, file: str) -> list[list[str]]:
@@ -187,9 +186,7 @@ def recommended(file: str) -> str:
         if manifest["kind"] == "Pod"
         for owner in manifest["metadata"].get("ownerReferences", ())
     ]
-    path = Path(file).parent / "krr.json"
-    path.write_text(json.dumps({"scans": scans, "strategy": {"name": TEXT}}))
-    return str(path)
+    return str(written(Path(file).parent / "krr.json", {"scans": scans, "strategy": {"name": TEXT}}))
 
 
 def applied(file: str) -> str:
@@ -232,8 +229,7 @@ def test_an_unknown_capacity_type_is_printed_cleaned(tmp_path: Path, run: Run) -
             for requirement in part["requirements"]:
                 if requirement["key"] == "karpenter.sh/capacity-type":
                     requirement["values"] = [f"odd{EVERYTHING}"]
-    path = tmp_path / "hostile.json"
-    path.write_text(json.dumps(document))
+    path = written(tmp_path / "hostile.json", document)
     for form in ("table", "wide", "csv", "json"):
         out, err = run("types", "--pool", pool["metadata"]["name"], "--snapshot", str(path), "-o", form)
         assert "odd" in out
@@ -242,8 +238,7 @@ def test_an_unknown_capacity_type_is_printed_cleaned(tmp_path: Path, run: Run) -
 
 
 def test_a_recording_on_standard_output_is_ascii(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "hostile.json"
-    path.write_text(json.dumps(hostile_everywhere()))
+    path = written(tmp_path / "hostile.json", hostile_everywhere())
     assert main(["record", "-", "--snapshot", str(path)]) in (0, 1)
     out, err = capsys.readouterr()
     assert harmless(out, is_json=True)

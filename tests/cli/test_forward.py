@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.builders.files import written
 from tests.cli.conftest import Run
 
 SCENARIO = 'name: less overhead\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: "0.04"}\n'
@@ -15,9 +16,7 @@ SCENARIO = 'name: less overhead\nedits:\n- {edit: setting, name: VM_MEMORY_OVERH
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> str:
-    path = tmp_path / "scenario.yaml"
-    path.write_text(SCENARIO)
-    return str(path)
+    return str(written(tmp_path / "scenario.yaml", SCENARIO))
 
 
 def documents(run: Run, *words: str) -> list[dict[str, Any]]:

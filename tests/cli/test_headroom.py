@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from karptui.studies.headroom import headroom
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.shared_analyses import answer_once
 
@@ -68,8 +69,7 @@ def test_json_and_csv_say_the_same(run: Run) -> None:
 
 
 def test_a_made_up_pod_and_a_manifest_fit_alike(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "fresh.yaml"
-    file.write_text(MANIFEST)
+    file = written(tmp_path / "fresh.yaml", MANIFEST)
     words = ("--most", "200", "-o", "json")
     [made_up] = json.loads(printed(run, "--requests", "cpu=2,memory=8Gi", *words))
     [fresh] = json.loads(printed(run, "-f", str(file), *words))
@@ -88,8 +88,7 @@ def test_fewer_than_asked_fails(run: Run) -> None:
 
 def test_more_are_tried_if_more_are_asked_for(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.studies.headroom.MOST", 10)
-    limited = tmp_path / "limited.yaml"
-    limited.write_text(CASE.read_text().replace("weight: 10\n", 'limits: {cpu: "16"}\n'))
+    limited = written(tmp_path / "limited.yaml", CASE.read_text().replace("weight: 10\n", 'limits: {cpu: "16"}\n'))
     words = ("headroom", "--snapshot", str(limited), "--no-aws", "--requests", "cpu=1,memory=1Gi", "-o", "json")
     totals = {}
     for at_least, status in ((1, 0), (15, 0), (16, 3)):

@@ -10,6 +10,7 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.karpenter.rules import NEWEST
+from tests.builders.files import written
 from tests.builders.manifests import a_pool_manifest
 from tests.cli.conftest import Run
 from tests.cli.files import a_file
@@ -85,8 +86,7 @@ def test_documents_say_which_version_was_found_and_which_decided(
 ) -> None:
     manifest = tmp_path / "pool.yaml"
     manifest.write_text(json.dumps(a_pool_manifest(nodes={"nodeClassRef": {"group": "g", "kind": "K", "name": "n"}})))
-    scenario = tmp_path / "edit.yaml"
-    scenario.write_text('edits: [{edit: setting, name: RESERVED_ENIS, value: "1"}]')
+    scenario = written(tmp_path / "edit.yaml", 'edits: [{edit: setting, name: RESERVED_ENIS, value: "1"}]')
     more = {"plan": ["-f", str(manifest)], "simulate": ["--scenario", str(scenario)]}.get(command, [])
     path = recording(tmp_path, "one", **({"karpenterVersion": text} if text else {}))
     document = json.loads(run(command, *more, "-o", "json", "--snapshot", path).out)
@@ -95,8 +95,7 @@ def test_documents_say_which_version_was_found_and_which_decided(
 
 @pytest.mark.parametrize("command", ["forward", "simulate"])
 def test_snapshots_given_by_themselves_say_their_version(command: str, run: Run, tmp_path: Path) -> None:
-    scenario = tmp_path / "edit.yaml"
-    scenario.write_text('edits: [{edit: setting, name: RESERVED_ENIS, value: "1"}]')
+    scenario = written(tmp_path / "edit.yaml", 'edits: [{edit: setting, name: RESERVED_ENIS, value: "1"}]')
     path = recording(tmp_path, "older", karpenterVersion="1.12.0")
     captured = run(command, "--scenario", str(scenario), "-o", "json", path)
     assert json.loads(captured.out)["karpenterFound"] == "1.12.0"

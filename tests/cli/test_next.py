@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.incidents.all import INCIDENTS
 from tests.troubled_cluster import troubles_document
@@ -17,9 +18,7 @@ def snapshot_file(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A cluster whose spot node is empty but for a pod that is taken away."""
     document = troubles_document()
     document["objects"] = [manifest for manifest in document["objects"] if manifest["kind"] != "Pod"]
-    path = tmp_path_factory.mktemp("empty") / "empty.json"
-    path.write_text(json.dumps(document))
-    return str(path)
+    return str(written(tmp_path_factory.mktemp("empty") / "empty.json", document))
 
 
 def test_json(file: str, run: Run) -> None:
@@ -50,8 +49,7 @@ def test_replacements(run: Run) -> None:
 
 
 def test_no_launch_is_promised_while_karpenter_is_down(tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "cluster.json"
-    path.write_text(json.dumps(INCIDENTS["karpenter-scaled-to-zero"].snapshot()))
+    path = written(tmp_path / "cluster.json", INCIDENTS["karpenter-scaled-to-zero"].snapshot())
     groups = json.loads(run("pending", "--snapshot", str(path), "-o", "json").out)
     pod = next(group for group in groups if group["turn"] == "new node")
     printed = run("explain", "pod", f"{pod['namespace']}/{pod['pods'][0]}", "--snapshot", str(path), "--no-remedies")
@@ -66,8 +64,7 @@ def test_no_launch_is_promised_while_karpenter_is_down(tmp_path: Path, run: Run)
     ("budget-keeps-empty-nodes", ""),
 ])  # fmt: skip
 def test_karpenter_that_does_not_work_is_told(incident: str, idle: str, tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "cluster.json"
-    path.write_text(json.dumps(INCIDENTS[incident].snapshot()))
+    path = written(tmp_path / "cluster.json", INCIDENTS[incident].snapshot())
     printed = run("next", "--snapshot", str(path))
     assert idle in printed.err
     assert ("none of this happens" in printed.err) == bool(idle)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.cli.files import a_file
 
@@ -75,8 +76,7 @@ def test_what_could_not_be_read_is_said_and_has_its_status(tmp_path: Path, run: 
 
 
 def test_what_a_file_says_wrong_is_said_once(tmp_path: Path, run: Run) -> None:
-    file = tmp_path / "nameless.json"
-    file.write_text('{"apiVersion": "v1", "kind": "Node", "metadata": {}}')
+    file = written(tmp_path / "nameless.json", '{"apiVersion": "v1", "kind": "Node", "metadata": {}}')
     error = run("nodes", "--snapshot", str(file), "--now", "2026-11-20T12:00:00Z", status=1).err
     told = [line for line in error.splitlines() if "is missing" in line]
     assert told == [f"karptui nodes: {file}: Node (without a name): metadata.name: is missing"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.builders.files import written
 from tests.cli.conftest import Run
 
 STORIES = str(Path(__file__).resolve().parent.parent / "data" / "stories-c-d.json")
@@ -11,8 +12,7 @@ OVERHEAD = "name: less overhead\nedits:\n- {edit: setting, name: VM_MEMORY_OVERH
 
 
 def test_both_sides_of_a_what_if(tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "scenario.yaml"
-    path.write_text(OVERHEAD)
+    path = written(tmp_path / "scenario.yaml", OVERHEAD)
     document = run.json("packing", "--snapshot", STORIES, "--scenario", str(path))
     new = [node for node in document["nodes"] if node["before"] is None]
     assert {(item["name"], item["type"]) for item in new} == {(None, "r5a.16xlarge")}

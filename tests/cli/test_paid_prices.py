@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
+from tests.builders.files import written
 from tests.whatif.snapshots import FOLDER, documents
 
 MONEY = ("price", "cost", "saves_per_hour", "savings", "held_per_hour", "most_per_hour", "mostperhour")
@@ -28,16 +29,12 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
     types = folder / f"{document['catalog']}.gz"
     types.parent.mkdir(parents=True, exist_ok=True)
     types.write_bytes((FOLDER / types.relative_to(folder)).read_bytes())
-    path = folder / "recording.json"
-    path.write_text(json.dumps(document))
-    return str(path)
+    return str(written(folder / "recording.json", document))
 
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> str:
-    path = tmp_path / "scenario.yaml"
-    path.write_text("name: nothing\nreplay: scratch\n")
-    return str(path)
+    return str(written(tmp_path / "scenario.yaml", "name: nothing\nreplay: scratch\n"))
 
 
 def dollars(value: object, path: str = "") -> Iterator[tuple[str, float]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from tests.builders.files import written
 from tests.builders.manifests import a_type_manifest, one_of
 from tests.cli.conftest import Run
 from tests.cli.files import a_file, a_pod_manifest
@@ -43,8 +43,7 @@ class TestExplainPod:
         family = one_of("karpenter.k8s.aws/instance-family", "r5a")
         sold = one_of("karpenter.sh/capacity-type", "on-demand")
         kind = a_type_manifest("r5a.8xlarge", 1.808, family, sold, cpu="32", memory="242483Mi", pods="234")
-        path = tmp_path / "fixed.json"
-        path.write_text(json.dumps(document | {"instanceTypes": [kind]}))
+        path = written(tmp_path / "fixed.json", document | {"instanceTypes": [kind]})
         out = run("explain", "pod", "trino/worker-0", "--snapshot", str(path)).out
         assert "instance types came with the snapshot" in out
         assert "VM_MEMORY_OVERHEAD_PERCENT" not in out

@@ -17,6 +17,7 @@ import yaml
 
 from karptui.cli.main import main
 from tests.builders import a_manifest
+from tests.builders.files import written
 from tests.builders.manifests import READY, a_pool_manifest, a_type_manifest, one_of
 from tests.cli.conftest import Run
 from tests.cli.files import a_file
@@ -82,9 +83,7 @@ def closed(tmp_path: Path) -> str:
     result = pools()
     for pool in result:
         pool["spec"]["template"]["spec"]["taints"] = [{"key": "closed", "effect": "NoSchedule"}]
-    path = tmp_path / "pools.yaml"
-    path.write_text(yaml.safe_dump_all(result))
-    return str(path)
+    return str(written(tmp_path / "pools.yaml", yaml.safe_dump_all(result)))
 
 
 def a_plan(run: Run, *words: str) -> dict[str, Any]:
@@ -93,8 +92,7 @@ def a_plan(run: Run, *words: str) -> dict[str, Any]:
 
 
 def test_the_same_manifest_changes_nothing(run: Run, snapshot: str, tmp_path: Path) -> None:
-    same = tmp_path / "same.yaml"
-    same.write_text(yaml.safe_dump_all(pools()))
+    same = written(tmp_path / "same.yaml", yaml.safe_dump_all(pools()))
     plan = a_plan(run, "-f", str(same), "--snapshot", snapshot)
     assert plan["risks"] == []
     assert plan["drift"] == []
@@ -112,8 +110,7 @@ def test_the_worst_risk_comes_first(run: Run, snapshot: str, closed: str) -> Non
 def test_the_first_sentence_says_what_comes_of_it_where_that_is_something_else(
     run: Run, capsys: pytest.CaptureFixture[str], snapshot: str, closed: str, tmp_path: Path
 ) -> None:
-    same = tmp_path / "same.yaml"
-    same.write_text(yaml.safe_dump_all(pools()))
+    same = written(tmp_path / "same.yaml", yaml.safe_dump_all(pools()))
     assert "At the end:" not in run("plan", "-f", str(same), "--snapshot", snapshot).out
     text = run("plan", "-f", closed, "--snapshot", snapshot).out.splitlines()[0]
     assert main(["plan", "-f", closed, "--snapshot", snapshot, "-o", "markdown"]) == 0
@@ -134,8 +131,7 @@ def test_markdown_has_no_markup_of_names(capsys: pytest.CaptureFixture[str], sna
     pool = pools()[0]
     pool["metadata"]["name"] = "evil"
     pool["spec"]["template"]["metadata"] = {"labels": {"x": "<script>@everyone"}}
-    path = tmp_path / "pool.yaml"
-    path.write_text(yaml.safe_dump(pool))
+    path = written(tmp_path / "pool.yaml", yaml.safe_dump(pool))
     main(["plan", "-f", str(path), "--snapshot", snapshot, "-o", "markdown"])
     out = capsys.readouterr().out
     assert out.startswith("## Karpenter on ")
@@ -161,8 +157,7 @@ spec: {weight: 400, foo: 1}
 
 
 def test_what_the_api_server_refuses_is_the_worst_risk(run: Run, snapshot: str, tmp_path: Path) -> None:
-    path = tmp_path / "new.yaml"
-    path.write_text(REFUSED)
+    path = written(tmp_path / "new.yaml", REFUSED)
     plan = a_plan(run, "-f", str(path), "--snapshot", snapshot)
     (why,) = plan["refused"]
     assert plan["risks"][0] == why

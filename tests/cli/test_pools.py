@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from tests.builders.files import written
 from tests.builders.manifests import a_pool_manifest
 from tests.cli.conftest import Run
 
@@ -51,8 +51,7 @@ def test_rows_of_one_pool_are_chosen_in_every_form(run: Run) -> None:
 
 
 def test_only_the_first_of_many_pools_are_described(tmp_path: Path, run: Run) -> None:
-    file = tmp_path / "pools.json"
-    file.write_text(json.dumps([a_pool_manifest(f"p{number}") for number in range(100)]))
+    file = written(tmp_path / "pools.json", [a_pool_manifest(f"p{number}") for number in range(100)])
     printed = run("pools", str(file))
     assert len(printed.out.splitlines()) == 101
     assert len(printed.err.splitlines()) < 100

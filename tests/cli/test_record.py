@@ -8,6 +8,7 @@ import pytest
 
 from karptui.cli.main import main
 from tests.builders import a_manifest
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.cli.files import OBJECTS, a_file, a_pod_manifest, kubeconfig
 from tests.fake_api_server import Answered, Call, LoopbackServer
@@ -43,8 +44,7 @@ def test_redacted_twice_the_pseudonyms_are_the_same(tmp_path: Path) -> None:
 
 
 def test_an_existing_file_is_replaced_only_if_asked(tmp_path: Path, run: Run) -> None:
-    out = tmp_path / "out.json"
-    out.write_text("mine")
+    out = written(tmp_path / "out.json", "mine")
     assert "exists already" in run("record", str(out), "--snapshot", a_file(tmp_path), status=2).err
     assert main(["record", str(out), "--snapshot", a_file(tmp_path), "--force"]) == 0
 

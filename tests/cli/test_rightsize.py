@@ -18,6 +18,7 @@ from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.source import SourceError
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.histories import BEGIN_NS, record_demo, write_usage
 from tests.story_d import story_document
@@ -76,9 +77,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
         for name in ("worker", "new")
     ]
-    path = tmp_path_factory.mktemp("story") / "story.json"
-    path.write_text(json.dumps(document))
-    return path
+    return written(tmp_path_factory.mktemp("story") / "story.json", document)
 
 
 def printed(run: Run, story: Path, *words: str) -> str:
@@ -118,8 +117,7 @@ def test_the_patch_is_yaml_of_the_requests_alone(run: Run, story: Path) -> None:
 
 
 def test_krr_replaces_the_vpas_and_names_percentile_and_history(run: Run, story: Path, tmp_path: Path) -> None:
-    path = tmp_path / "krr.json"
-    path.write_text(json.dumps(krr((WORKER, 1.5, "?"), ("Job/x/y", None, None), **SETTINGS)))
+    path = written(tmp_path / "krr.json", krr((WORKER, 1.5, "?"), ("Job/x/y", None, None), **SETTINGS))
     document = json.loads(printed(run, story, "--krr", str(path), "-o", "json"))
     (row,) = document["workloads"]
     assert (row["cpuMillisAfter"], row["updateMode"]) == (1500, None)
@@ -137,8 +135,7 @@ def test_krr_replaces_the_vpas_and_names_percentile_and_history(run: Run, story:
     (json.dumps(krr(("Deployment/no/where", 1, 1))), "none of the 1 workloads with recommendations has pods"),
 ])  # fmt: skip
 def test_what_is_no_recommendation_is_told(text: str, problem: str, run: Run, story: Path, tmp_path: Path) -> None:
-    path = tmp_path / "krr.json"
-    path.write_text(text)
+    path = written(tmp_path / "krr.json", text)
     out, err = run("rightsize", "--snapshot", str(story), "--no-aws", "--krr", str(path), status=2)
     assert out == ""
     assert problem in err

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from karptui.decode.prometheus import FIRST, Answer, PrometheusError, of_usage, queries
 from karptui.sources.prometheus import Prometheus
 from karptui.sources.source import SourceError
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.fake_api_server import Call, LoopbackServer
 from tests.story_d import story_document
@@ -79,9 +80,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if manifest["kind"] == "Pod":
             for container in manifest["spec"]["containers"]:
                 container["name"] = "app"
-    path = tmp_path_factory.mktemp("story") / "story.json"
-    path.write_text(json.dumps(document))
-    return path
+    return written(tmp_path_factory.mktemp("story") / "story.json", document)
 
 
 def vector(*samples: tuple[str, str], **more: Any) -> dict[str, Any]:

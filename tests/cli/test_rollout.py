@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from karptui.cli.main import main
 from karptui.clock import FrozenClock
 from karptui.sources.source import Mailbox
 from tests.builders import NOW_NS
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.still_demo import StillDemo
 
@@ -40,9 +40,7 @@ def snapshot(folder: Path, *, old: int, budget: str = "1") -> str:
             item["status"]["conditions"] = [c for c in item["status"]["conditions"] if c["type"] != "Drifted"]
             if left:
                 metadata["annotations"][HASH], left = "1", left - 1
-    path = folder / f"old-{old}-{budget.rstrip('%')}.json"
-    path.write_text(json.dumps(document))
-    return str(path)
+    return str(written(folder / f"old-{old}-{budget.rstrip('%')}.json", document))
 
 
 def _is_kept(item: dict[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from karptui.cli.main import main
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.whatif.snapshots import FOLDER, documents
 
@@ -21,9 +22,7 @@ edits:
 
 
 def write(folder: Path, text: str, name: str = "scenario.yaml") -> str:
-    path = folder / name
-    path.write_text(text)
-    return str(path)
+    return str(written(folder / name, text))
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +31,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
     target = folder / f"{document['catalog']}.gz"
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes((FOLDER / f"{document['catalog']}.gz").read_bytes())
-    path = folder / "incident.json"
-    path.write_text(json.dumps(document))
-    return str(path)
+    return str(written(folder / "incident.json", document))
 
 
 def test_less_memory_overhead_makes_do_with_a_cheaper_type(tmp_path: Path, run: Run) -> None:

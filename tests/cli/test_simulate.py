@@ -13,6 +13,7 @@ from karptui.kube.timestamps import format_timestamp
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import Solution, provisioning_events
 from tests.builders import a_manifest
+from tests.builders.files import written
 from tests.builders.manifests import READY, a_pool_manifest
 from tests.cli.conftest import Run
 from tests.hygiene.test_schemas import validator
@@ -23,9 +24,7 @@ CASES = Path(__file__).resolve().parents[2] / "docs" / "cases"
 
 
 def write(folder: Path, seed: int, **fields: Any) -> str:
-    path = folder / f"{seed}.json"
-    path.write_text(json.dumps({**scenario(seed), **fields}))
-    return str(path)
+    return str(written(folder / f"{seed}.json", {**scenario(seed), **fields}))
 
 
 def test_a_line_per_snapshot_in_order(tmp_path: Path, run: Run) -> None:
@@ -94,8 +93,7 @@ def test_events_of_pods_that_protect_a_node_that_goes_away(tmp_path: Path, run: 
     text = text.replace(
         'creationTimestamp: "2026-11-19T12:00:00Z", labels', 'deletionTimestamp: "2026-11-20T11:58:00Z", labels'
     )
-    path = tmp_path / "going.yaml"
-    path.write_text(text.replace('do-not-disrupt: "true"', 'do-not-disrupt: "soon"'))
+    path = written(tmp_path / "going.yaml", text.replace('do-not-disrupt: "true"', 'do-not-disrupt: "soon"'))
     [answer] = run.json_lines("simulate", str(path))
     [result] = answer["events"]["Pod/ci/runner-1"]
     assert result.startswith("InvalidDoNotDisruptAnnotation")
@@ -121,8 +119,7 @@ def test_what_a_command_saves_is_said_as_everywhere(saved: float, text: str) -> 
 def test_nothing_is_said_to_be_saved_where_a_node_has_no_price(tmp_path: Path, run: Run) -> None:
     document = troubles_document()
     document["objects"] = [item for item in document["objects"] if item["kind"] != "Pod"]
-    path = tmp_path / "empty.json"
-    path.write_text(json.dumps(document))
+    path = written(tmp_path / "empty.json", document)
     assert "    delete spot-1, saves $0.3100/h\n" in run("simulate", str(path), "--disruption").out
     for manifest in document["objects"]:
         if "spot-1" in (manifest["metadata"]["name"], manifest.get("status", {}).get("nodeName")):
@@ -163,8 +160,7 @@ def test_ties_and_what_is_not_modelled_are_told(tmp_path: Path, run: Run) -> Non
     labelled = {"labels": {"app": "web"}}
     pod = a_manifest("Pod", "web", namespace="default", metadata=labelled, spec=spec, status=status)
     document["objects"] = [a_pool_manifest(status=READY), pod]
-    path = tmp_path / "tied.json"
-    path.write_text(json.dumps(document))
+    path = written(tmp_path / "tied.json", document)
     printed = run("simulate", str(path)).out
     assert "default/web: topology.kubernetes.io/zone za is one of equals, Karpenter may choose zb, zc" in printed
     assert "not modelled: IGNORE_DRA_REQUESTS is false" in printed
@@ -174,8 +170,7 @@ def test_ties_and_what_is_not_modelled_are_told(tmp_path: Path, run: Run) -> Non
 def test_static_drift_is_asked_always_and_named_in_json_with_its_gate(
     gates: dict[str, str], tmp_path: Path, run: Run, *, is_named: bool
 ) -> None:
-    path = tmp_path / "static.json"
-    path.write_text(json.dumps(scenario(1) | {"settings": gates}))
+    path = written(tmp_path / "static.json", scenario(1) | {"settings": gates})
     assert "  StaticDrift: 0 candidates" in run("simulate", str(path), "--disruption").out
     named = [item["name"] for item in run.json("simulate", str(path), "--disruption")["disruption"]]
     assert ("StaticDrift" in named) is is_named

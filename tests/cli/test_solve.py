@@ -9,6 +9,7 @@ import pytest
 
 from karptui.solve.catalogue import GOALS
 from karptui.solve.run import _FINDERS, solve_goal
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.shared_analyses import answer_once
 
@@ -38,8 +39,7 @@ def test_scenario_manifests_and_commands_hold_the_same_edits(run: Run, tmp_path:
     document = json.loads(printed(run, *words, "-o", "json"))
     (change,) = document["answer"]["changes"]
     family = change.rpartition(" ")[2]
-    scenario = tmp_path / "scenario.yaml"
-    scenario.write_text(printed(run, *words, "-o", "scenario"))
+    scenario = written(tmp_path / "scenario.yaml", printed(run, *words, "-o", "scenario"))
     assert family in printed(run, *words, "-o", "yaml")
     commands = printed(run, *words, "-o", "patch")
     assert commands.startswith("# Nothing has been applied.")

@@ -22,6 +22,7 @@ from karptui.cli import heartbeat
 from karptui.cli.errors import say
 from karptui.cli.main import COMMANDS, actions_of, main
 from karptui.cli.option_values import file_name, target_name
+from tests.builders.files import written
 from tests.cli.files import a_file
 from tests.troubled_cluster import troubles_document
 
@@ -291,8 +292,7 @@ def test_a_fault_where_no_report_of_it_can_be_kept(
     ["nodes", "--snapshot", "{catalog}"],
 ], ids=lambda words: f"{words[0]} {words[-2]}")  # fmt: skip
 def test_a_file_without_an_end_is_refused(words: list[str], snapshot: Path, streams: Streams, tmp_path: Path) -> None:
-    catalog = tmp_path / "recording.json"
-    catalog.write_text('{"karptui": 1, "objects": [], "catalog": "/dev/zero"}')
+    catalog = written(tmp_path / "recording.json", '{"karptui": 1, "objects": [], "catalog": "/dev/zero"}')
     words = [word.format(snapshot=snapshot, catalog=catalog) for word in words]
     tracemalloc.start()
     try:
@@ -329,8 +329,7 @@ def test_input_without_an_end_is_a_sentence(
 
 @pytest.mark.parametrize("now", ["0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
 def test_now_at_the_ends_of_time(now: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    file = tmp_path / "x.json"
-    file.write_text('{"karptui": 1, "objects": []}')
+    file = written(tmp_path / "x.json", '{"karptui": 1, "objects": []}')
     assert main(["nodes", "--snapshot", str(file), "--now", now]) == 2
     assert "is out of range: 1970-01-02 to 2261-12-31" in capsys.readouterr().err
     file.write_text(f'{{"karptui": 1, "capturedAt": "{now}", "objects": []}}')

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.files import written
 from tests.cli.conftest import Run
 
 CASE = {
@@ -20,9 +21,7 @@ CASE = {
 
 @pytest.fixture
 def case_file(tmp_path: Path) -> Path:
-    path = tmp_path / "case.json"
-    path.write_text(json.dumps(CASE))
-    return path
+    return written(tmp_path / "case.json", CASE)
 
 
 def test_json_has_integers_in_named_units(case_file: Path, run: Run) -> None:
@@ -40,8 +39,7 @@ def test_gzip_and_standard_input(tmp_path: Path, run: Run, monkeypatch: pytest.M
 
 
 def test_assumptions_are_said_on_standard_error(tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "case.json"
-    path.write_text(json.dumps({**CASE, "zones": [{"name": "us-east-1a"}], "nodeClass": {"spec": {}}}))
+    path = written(tmp_path / "case.json", {**CASE, "zones": [{"name": "us-east-1a"}], "nodeClass": {"spec": {}}})
     assert "status.subnets is empty" in run("types", str(path), "--types", "m5.large").err
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from karptui.kube.live_usage import NO_LIVE_USAGE
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Mailbox
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.fake_api_server import Call, LoopbackServer
 
@@ -31,8 +31,7 @@ def test_the_demo_has_usage_of_its_nodes_and_running_pods(run: Run) -> None:
 
 @pytest.mark.parametrize("command", ["nodes", "pods", "advice"])
 def test_a_snapshot_without_usage_is_told(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "empty.json"
-    path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": []}))
+    path = written(tmp_path / "empty.json", {"kind": "List", "apiVersion": "v1", "items": []})
     main([command, "--snapshot", str(path), "--usage", "-o", "json"])
     assert f"karptui {command}: --usage: " in (error := capsys.readouterr().err)
     assert "has no metrics-server to ask" in error

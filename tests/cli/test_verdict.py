@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.incidents.all import INCIDENTS
 
@@ -45,8 +45,7 @@ def test_text_and_markdown_say_the_same_and_the_status_says_how_bad_the_worst_is
     ("karpenter-without-leader", "has no leader", "no blockers or problems"),
 ])  # fmt: skip
 def test_a_later_now_makes_old_data_no_fault(name: str, shown: str, not_shown: str, tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "snapshot.json"
-    path.write_text(json.dumps(INCIDENTS[name].snapshot()))
+    path = written(tmp_path / "snapshot.json", INCIDENTS[name].snapshot())
     out = run("verdict", "--snapshot", str(path), "--now", "2026-11-24T10:30:00Z").out
     assert shown in out
     assert not_shown not in out

@@ -24,6 +24,7 @@ from karptui.whatif.schema.validation import _remembered, check
 from tests.aws.builders import a_nodeclass, resolve
 from tests.aws.test_kubelet import GATE
 from tests.builders import NOW_NS
+from tests.builders.files import written
 
 INVALID = """\
 apiVersion: karpenter.sh/v1
@@ -71,8 +72,7 @@ def test_without_it_every_rule_is_unchecked_and_none_is_broken() -> None:
 @pytest.mark.usefixtures("without_cel")
 @pytest.mark.parametrize("command", ["plan", "simulate"])
 def test_commands_name_the_missing_checks(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    manifest = tmp_path / "pool.yaml"
-    manifest.write_text(INVALID)
+    manifest = written(tmp_path / "pool.yaml", INVALID)
     edits = tmp_path / "scenario.yaml"
     edits.write_text("name: lighter\nedits:\n- {edit: set, object: NodePool/general, path: spec.weight, value: 1}\n")
     flags = {"plan": ["--horizon", "1m", "-f", str(manifest)], "simulate": ["--scenario", str(edits)]}[command]

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from karptui.cli.simulate import answer
 from karptui.sources.snapshot.reader import SnapshotReader
+from tests.builders.files import written
 
 from .control_plane import Client, ControlPlane
 from .definitions import install_definitions
@@ -129,8 +130,7 @@ def running(
     settings: Mapping[str, str] = SETTINGS,
 ) -> Iterator[Karpenter]:
     """Run Karpenter for as long as the context lasts."""
-    file = plane.folder / "types.json"
-    file.write_text(json.dumps([_kwok_type(manifest) for manifest in types or instance_types()]))
+    file = written(plane.folder / "types.json", [_kwok_type(manifest) for manifest in types or instance_types()])
     log = plane.folder / "karpenter.log"
     environment = {
         "PATH": os.environ["PATH"],
@@ -210,9 +210,7 @@ class LiveCluster:
             "instanceTypes": instance_types(),
             "objects": objects,
         }
-        file = self._folder / f"{name}.json"
-        file.write_text(json.dumps({"name": name, **document}))
-        return file
+        return written(self._folder / f"{name}.json", {"name": name, **document})
 
     def nominations(self) -> dict[str, str]:
         """Return where Karpenter wants pods, ``nodeclaim/NAME`` or ``node/NAME``, or why it does not, by pod."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.builders.files import written
 from tools import audit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,8 +61,7 @@ def test_whatever_happens_it_ends_with_a_sentence(
     body: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(audit, "MOST_SECONDS", 0.5 if "0.5" in line else 60)
-    program = tmp_path / "pip-audit"
-    program.write_text(f"#!{sys.executable}\n{body}\n")
+    program = written(tmp_path / "pip-audit", f"#!{sys.executable}\n{body}\n")
     program.chmod(0o755)
     audit.main(str(program), "none.txt")
     assert capsys.readouterr().out == f"{line}\n"

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from karptui.cli.main import build_parser, split
+from tests.builders.files import written
 
 ROOT = Path(__file__).parents[2]
 PLUGINS: dict[str, Any] = yaml.safe_load((ROOT / "contrib" / "k9s" / "plugins.yaml").read_text())["plugins"]
@@ -31,8 +32,7 @@ print(json.dumps([os.environ["KUBECONFIG"], *sys.argv[1:]]))
 @pytest.mark.parametrize("kubeconfig", ["", "/a/one:/b/two"])
 @pytest.mark.parametrize("name", PLUGINS)
 def test_a_key_starts_karptui_on_the_object(name: str, kubeconfig: str, tmp_path: Path) -> None:
-    program = tmp_path / "karptui"
-    program.write_text(FAKE)
+    program = written(tmp_path / "karptui", FAKE)
     program.chmod(0o755)
     plugin, values = PLUGINS[name], {**VALUES, "$KUBECONFIG": kubeconfig}
     words = [plugin["command"], *(values.get(word, word) for word in plugin["args"])]

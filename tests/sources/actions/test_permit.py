@@ -17,6 +17,7 @@ from karptui.sources.demo.source import DemoSource, LargeDemo
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Source
+from tests.builders.files import written
 from tests.fake_api_server import LoopbackServer
 from tests.sources.cluster.live import transport_to
 
@@ -39,8 +40,7 @@ def test_actions_need_a_flag_and_a_live_cluster(tmp_path: Path, monkeypatch: pyt
     for source in (LIVE, DemoSource()):
         assert "start with --allow-actions" in refusal(source, OFF, is_asked=False)
     assert "marks the context test as read_only" in refusal(LIVE, READ_ONLY)
-    path = tmp_path / "a.yaml"
-    path.write_text("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n")
+    path = written(tmp_path / "a.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n")
     for still in (SnapshotSource(SnapshotReader(karpenter_version="").read([path])), LargeDemo()):
         assert "is not a live cluster" in refusal(still)
     assert "at a past moment" in refusal(LIVE, is_past=True)

@@ -15,6 +15,7 @@ from karptui.sources.aws import clients, questions
 from karptui.sources.aws.calls import Caller
 from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.trouble import AwsError, Trouble
+from tests.builders.files import written
 from tests.fake_api_server import LoopbackServer
 from tests.terminal.program import ready_of
 
@@ -26,8 +27,7 @@ def account(session: AwsClients) -> str:
 
 
 def credential_process(folder: Path, body: str) -> Path:
-    script = folder / "process"
-    script.write_text(f"#!{sys.executable}\nimport sys, json, time\n{body}\n")
+    script = written(folder / "process", f"#!{sys.executable}\nimport sys, json, time\n{body}\n")
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     return script
 

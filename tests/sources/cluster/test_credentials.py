@@ -14,6 +14,7 @@ from karptui.sources.cluster.credentials import (
 )
 from karptui.sources.cluster.errors import CredentialError
 from karptui.sources.cluster.exec_plugin import ExecCredential
+from tests.builders.files import written
 
 from .test_exec_credential import V1, plugin, printing
 
@@ -44,8 +45,7 @@ def test_refused_token_says_what_would_help_where_that_is_known() -> None:
 
 
 def test_token_file_is_read_again(tmp_path: Path) -> None:
-    path = tmp_path / "token"
-    path.write_text("one\n")
+    path = written(tmp_path / "token", "one\n")
     now = [0.0]
     credentials = FileCredentials(path, monotonic=lambda: now[0])
     first = credentials.current()
@@ -58,8 +58,7 @@ def test_token_file_is_read_again(tmp_path: Path) -> None:
 
 
 def test_refused_token_is_read_again_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "token"
-    path.write_text("one")
+    path = written(tmp_path / "token", "one")
     credentials = FileCredentials(path)
     first = credentials.current()
     path.write_text("two")
@@ -70,8 +69,7 @@ def test_refused_token_is_read_again_at_once(tmp_path: Path) -> None:
 
 
 def test_token_file_that_goes_away_leaves_the_last_token(tmp_path: Path) -> None:
-    path = tmp_path / "token"
-    path.write_text("one")
+    path = written(tmp_path / "token", "one")
     credentials = FileCredentials(path)
     first = credentials.current()
     path.unlink()

@@ -6,6 +6,7 @@ import pytest
 
 from karptui.sources.cluster.errors import KubeconfigError
 from karptui.sources.cluster.kubeconfig import MOST_BYTES, load_kubeconfig
+from tests.builders.files import written
 
 FIRST = """
 current-context: blue
@@ -22,9 +23,7 @@ users: [{name: u, user: {token: two}}]
 
 
 def write(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(text)
-    return path
+    return written(folder / name, text)
 
 
 BOMB = b"a: &a [x,x,x,x,x,x,x,x,x,x]\n" + b"".join(

@@ -11,6 +11,7 @@ from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.sources.snapshot.instance_types import Catalogs
 from karptui.sources.snapshot.text import SnapshotError
 from tests.builders import amounts
+from tests.builders.files import written
 
 ZONE = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a"]}
 LARGE: dict[str, Any] = {
@@ -43,8 +44,7 @@ def test_reads_an_instance_type() -> None:
 
 
 def test_reads_a_catalog_once_until_it_changes(tmp_path: Path) -> None:
-    file = tmp_path / "x.json"
-    file.write_text(json.dumps([LARGE]))
+    file = written(tmp_path / "x.json", [LARGE])
     catalogs = Catalogs()
     first = catalogs.of_file("x.json", tmp_path)
     assert catalogs.of_file("x.json", tmp_path) is first

@@ -15,6 +15,7 @@ from karptui.sources.demo.source import load
 from karptui.sources.snapshot.reader import Snapshot, SnapshotReader, newest_timestamp_ns
 from karptui.sources.snapshot.text import SnapshotError
 from tests.builders import HOUR_NS, NOW, NOW_NS, a_manifest
+from tests.builders.files import written
 
 POD = a_manifest("Pod", "web-1", namespace="default", spec={"nodeName": "node-1"}, status={"phase": "Running"})
 NODE = a_manifest("Node", "node-1")
@@ -257,8 +258,7 @@ def test_a_snapshot_from_standard_input_is_named_so() -> None:
     ([a_manifest("Namespace", "a")], False),
 ])  # fmt: skip
 def test_pods_are_unread_if_a_recording_says_so_or_has_none(tmp_path: Path, document: Any, *, is_unread: bool) -> None:
-    path = tmp_path / "cluster.json"
-    path.write_text(json.dumps(document))
+    path = written(tmp_path / "cluster.json", document)
     assert (Kind.POD in SnapshotReader().read([path]).inventory.unread) is is_unread
 
 
@@ -272,6 +272,5 @@ def test_a_file_with_bound_pods_or_nodes_of_karpenter_lacks_their_pools_and_clai
     tmp_path: Path, kinds: tuple[str, ...], unread: set[Kind]
 ) -> None:
     items = [item for item in load(NOW_NS) if item["kind"] in kinds]
-    path = tmp_path / "x.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    path = written(tmp_path / "x.json", {"apiVersion": "v1", "kind": "List", "items": items})
     assert SnapshotReader().read([path]).inventory.unread & {Kind.NODEPOOL, Kind.NODECLAIM} == unread

@@ -1,0 +1,13 @@
+"""Files of tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def written(path: Path, content: Any) -> Path:
+    """Write a text, or a value as JSON, and return the path."""
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
