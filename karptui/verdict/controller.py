@@ -204,9 +204,10 @@ def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
 
 
 def _joined(case: VerdictCase) -> frozenset[str]:
-    """Return the nodes that have registered and are not initialized: what they lack does not come from Karpenter."""
+    """Return the nodes that registered and are not initialized, and their NodeClaims: Karpenter has done its part."""
     claims = [(line.name, line.claim) for line in case.nodes if line.has_node and line.claim is not None]
-    return frozenset(name for name, c in claims if c.is_true("Registered") and not c.is_true("Initialized"))
+    late = [(name, c.name) for name, c in claims if c.is_true("Registered") and not c.is_true("Initialized")]
+    return frozenset(name for names in late for name in names)
 
 
 def _needs_karpenter(group: PendingLine, joined: frozenset[str]) -> bool:

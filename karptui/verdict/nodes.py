@@ -253,7 +253,8 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
     hit = sorted(name for name in instants if (name in by_claim or name in of_claims) and name not in early)
     if not hit:
         return
-    is_spot = all("SpotInterrupted" in reasons[name] <= {"SpotInterrupted", BY_INTERRUPTION} for name in hit)
+    spot = [name for name in hit if "SpotInterrupted" in reasons[name] <= {"SpotInterrupted", BY_INTERRUPTION}]
+    is_spot = len(spot) == len(hit)
     since = min(ns for name in hit for ns in instants[name])
     known_pools = {pool.name for pool in case.pools} | {line.pool for line in case.nodes}
     of_hit = {by_claim[name].pool if name in by_claim else pool_in_name(name, known_pools) for name in hit}
@@ -271,8 +272,7 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
     waits = any(not names for names in explained.expected)
     severity = FindingSeverity.ERROR if len(hit) >= max(3, WAVE_SHARE * total) else FindingSeverity.WARNING
     is_over = case.now_ns - max(last_ns for name in hit for last_ns in instants[name]) >= NOTICE_NS
-    slow = tuple(key for name in hit if name in by_claim for key in by_claim[name].slow_pods)
-    slow = slow if is_spot and not is_over else ()
+    slow = tuple(key for name in spot if name in by_claim for key in by_claim[name].slow_pods) if not is_over else ()
     severity = severity if is_wave and (waits or not is_over) else FindingSeverity.INFO
     yield ClusterFinding(
         severity=FindingSeverity.WARNING if slow and severity is FindingSeverity.INFO else severity,

@@ -91,7 +91,7 @@ def test_karpenter_that_is_down_does_not_explain_pods_that_wait_for_registered_n
     stage: str, *, is_explained: bool
 ) -> None:
     line = VerdictNode("n", "general", a_nodeclaim(node="n", stage=stage), has_node=True)
-    waiting = replace(WEB, cause=Cause.NODE, nodes=frozenset({"n"}))
+    waiting = replace(WEB, cause=Cause.NODE, nodes=frozenset({"n", "general-abcde"}))
     down = findings(controller=Controller(pods=(CRASHING,)), nodes=[line], pending=[waiting])[
         FindingCode.KARPENTER_DOWN
     ]
@@ -235,10 +235,14 @@ def interruption(name: str, seconds: int = 90, reason: str = "SpotInterrupted", 
 
 
 def test_a_wave_is_called_spot_only_if_all_its_nodes_are() -> None:
-    nodes = [a_line(f"n{i}", capacity_type="spot" if i < 3 else "on-demand") for i in range(5)]
+    nodes = [
+        a_line(f"n{i}", capacity_type="spot" if i < 3 else "on-demand", slow_pods=(f"video/encode-{i}",))
+        for i in range(5)
+    ]
     stopped = [interruption(f"c-n{i}", reason="TerminatingOnInterruption") for i in (3, 4)]
     wave = findings(nodes=nodes, events=[*(interruption(f"c-n{i}") for i in range(3)), *stopped])
     assert text(wave[FindingCode.INTERRUPTED]).startswith("5 of 5 nodes in NodePool general were interrupted")
+    assert wave[FindingCode.INTERRUPTED].pods == 3
 
 
 def test_each_annotation_that_does_not_protect_is_told_with_its_pods() -> None:
