@@ -292,13 +292,24 @@ def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
             return f"every {ready}NodePool: taint {clean(taints[0].partition(':')[0])}{_more(taints)}"
         return f"every {ready}NodePool has a taint that is not tolerated: {clean(first_of(taints, 3))}"
     if pool is not None:
-        text = f"{clean(pool.nodepool)}: {miss_text(pool, is_short=is_short)}{_by_part(group, pool, is_short=is_short)}"
+        miss = miss_text(pool, is_short=is_short)
+        failing = _failing(group, miss, clean(pool.nodepool), is_short=is_short)
+        text = f"{failing}: {miss}{_by_part(group, pool, is_short=is_short)}"
         others = [each for each in group.disagreements if each.code in _OF_OTHERS]
         return "; ".join((text, *map(disagreement_text, [] if is_short or is_skipped else others)))
     if any(rejection.gate is PlacementGate.NODEPOOLS for _, rejection in rejections):
         return "no NodePool has any type" if is_short else NO_TYPES
     gates = [f"{pool}: {rejection.gate}" if pool else str(rejection.gate) for pool, rejection in rejections]
     return clean(", ".join(gates)) or "no destination"
+
+
+def _failing(group: PendingGroup, miss: str, pool: str, *, is_short: bool) -> str:
+    """Return the NodePool that fails for a reason, or that every NodePool does."""
+    pools = group.explanation.pools if group.explanation is not None else ()
+    tried = [each for each in pools if not each.takes_no_part]
+    if len(tried) < 2 or any(each.failed is None or miss_text(each, is_short=is_short) != miss for each in tried):
+        return pool
+    return "every NodePool" if len(tried) == len(pools) else "every ready NodePool"
 
 
 def _more(items: Sequence[object]) -> str:

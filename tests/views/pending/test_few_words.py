@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from karptui.aws.evidence import Evidence
@@ -62,6 +64,25 @@ def test_the_taints_of_several_nodepools_are_named_if_each_has_one() -> None:
     assert text(a_nodepool(name="c", is_ready=False)).startswith("✘ c: it is not ready")
     assert text(a_nodepool(name="c")).startswith("✘ c: cpu short")
     assert "every" not in text(a_nodepool(name="c", limits=amounts({"cpu": "0"})))
+
+
+@pytest.mark.parametrize(
+    ("pools", "text"),
+    [
+        ({"a": {}}, "a: "),
+        ({"a": {}, "b": {}}, "every NodePool: "),
+        ({"a": {}, "b": {"is_ready": False}}, "a: "),
+        ({"a": {}, "b": {}, "c": {"is_ready": False}}, "every ready NodePool: "),
+        ({"a": {}, "b": {"taints": (Taint("b", "NoSchedule"),)}}, "a: "),
+    ],
+)
+def test_a_reason_that_all_nodepools_share_is_told_of_every_one(pools: dict[str, Any], text: str) -> None:
+    nodepools = tuple(a_nodepool(name=name, **given) for name, given in pools.items())
+    inventory = Inventory(pods=(a_pod(node_selector={"disk": "fast"}),), nodepools=nodepools)
+    (group,) = report_of_pending(
+        prepare(inventory, (an_instance_type(),), Settings(), NOW_NS), state_of(inventory)
+    ).groups
+    assert now_text(group) == f"✘ {text}its nodes have no label disk"
 
 
 def test_karpenter_s_word_about_types_is_quoted_where_its_types_are_unknown() -> None:
