@@ -48,6 +48,8 @@ _PAUSE: Final = re.compile(r"(?:^|/)pause(?:[:@]|$)")
 _NO_ROOM: Final = ("Insufficient ", "Too many pods")
 _NOT_FOR_THEM: Final = {PlacementGate.TAINTS, PlacementGate.REQUIREMENTS, PlacementGate.LIMITS, PlacementGate.NODEPOOLS}
 """Gates of NodePools that are for other pods, or full."""
+_OF_PODS: Final = {PlacementGate.TAINTS, PlacementGate.REQUIREMENTS, PlacementGate.VOLUMES, PlacementGate.TOPOLOGY}
+"""Gates that reject pods for their own rules, whether the NodePool launches nodes or not."""
 _PREEMPTED: Final = "Preempted"
 """Reason of kube-scheduler's events about pods that it preempts."""
 
@@ -111,7 +113,7 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
     is_placed = group.cause in (Cause.NODE, Cause.CLAIM)
     closest = furthest(group.explanation) if group.explanation is not None and not is_placed else None
     pools = {place.nodepool for place in group.destinations if not place.node and place.nodepool}
-    if closest is not None:
+    if closest is not None and (closest.refused or closest.failed not in _OF_PODS):
         pools.add(closest.nodepool)
     is_limited = closest is not None and closest.failed is PlacementGate.LIMITS and closest.besides_limits is None
     volumes = zones_of_volumes(first, view.state) if first.volumes else ()

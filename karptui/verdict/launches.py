@@ -226,7 +226,7 @@ def _nodeclass_not_ready(
 def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     """Yield launches that the cloud refused in the last minutes, by NodePool and error."""
     groups: defaultdict[tuple[str, str], list[LaunchRefusal]] = defaultdict(list)
-    recent = {(refusal.nodepool, refusal.error_code) for refusal in _recent_refusals(case)}
+    recent = {(refusal.nodepool, refusal.error_code) for refusal in recent_refusals(case)}
     for refusal in case.refusals:
         if (refusal.nodepool, refusal.error_code) in recent:
             groups[refusal.nodepool, refusal.error_code].append(refusal)
@@ -292,7 +292,8 @@ def _drifted_behind(case: VerdictCase, pool: str, refusals: Sequence[LaunchRefus
     return [condition for condition in drifted if condition is not None and condition.status == "True"]
 
 
-def _recent_refusals(case: VerdictCase) -> list[LaunchRefusal]:
+def recent_refusals(case: VerdictCase) -> list[LaunchRefusal]:
+    """Return the launches that the cloud refused in the last minutes."""
     return [refusal for refusal in case.refusals if case.now_ns - refusal.last_ns <= REFUSED_RECENTLY_NS]
 
 
@@ -395,7 +396,7 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     lost: list[NodeClaim] = []
     lines = {line.claim.name: line for line in case.nodes if line.claim is not None}
     stopping = stopping_refusal(case)
-    reported = {refusal.nodeclaim for refusal in _recent_refusals(case)}
+    reported = {refusal.nodeclaim for refusal in recent_refusals(case)}
     for line in case.nodes:
         claim = line.claim
         if claim is None or claim.is_deleting:

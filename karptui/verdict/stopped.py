@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 from karptui.disruption.codes import WhyCode
+from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.pending.causes import Cause
 from karptui.verdict.blocked import is_simulating, lacks_some, saving_of
@@ -13,6 +14,7 @@ from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, Fin
 from karptui.verdict.launches import (
     LAUNCH_PATIENCE_NS,
     failing_pools,
+    recent_refusals,
     refusal_message,
     stopping_refusal,
     unsynced_claims,
@@ -46,15 +48,21 @@ def stopped_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
         is_long = since is None or case.now_ns - since >= LAUNCH_PATIENCE_NS
         claims = _claims(case, {blocker.object_key for blocker in unsynced})
         failing = failing_pools(case, claims) if refusal or is_long else frozenset()
-        # Those that were refused for another reason have a finding of their own.
+        # Launches that were refused for another reason have a finding of their own.
         refused = _claims(case, others)
         waits_for_others = partial(waits_for_claims, claims=refused, failing=failing_pools(case, refused))
+        of_others = {r.nodepool for r in recent_refusals(case)} - {claim.labels.get(NODEPOOL) for claim in claims}
         # Karpenter schedules no pod while a NodeClaim has no provider ID.
         stops_all = (is_long or bool(refusal)) and not _launched_after(claims, case)
         explained = pending.take(
             lambda group: (
-                (stops_all and group.cause == Cause.CLAIM and not waits_for_others(group))
-                or waits_for_claims(group, claims, failing)
+                waits_for_claims(group, claims, failing)
+                or (
+                    stops_all
+                    and group.cause == Cause.CLAIM
+                    and not waits_for_others(group)
+                    and of_others.isdisjoint(group.pools)
+                )
             )
         )
         yield ClusterFinding(

@@ -12,6 +12,7 @@ from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT, OS
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef
+from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.quantity import NANO
 from karptui.pending.report_steps import report_of_pending
@@ -24,10 +25,11 @@ from karptui.session.readiness import left_out
 from karptui.session.row_server import RowServer
 from karptui.session.sources import source_rows
 from karptui.session.verdict import verdict_of_view
+from karptui.session.verdict_pending import pending_lines
 from karptui.sources.snapshot.source import put_all
 from karptui.sources.source import Mailbox, Phase
 from karptui.verdict import upcoming
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner, PendingLine
 from karptui.views.verdict.sentence import pending_reasons, sentence
 from tests.builders import (
     HOUR_NS,
@@ -241,6 +243,28 @@ def test_pods_that_wait_although_a_node_would_be_launched_are_told_in_a_sentence
     reasons = pending_reasons(view)
     [text] = [sentence(finding, NOW_NS, reasons) for finding in findings if finding.code is FindingCode.PENDING]
     assert text == "default/web pending 6h: a new node of general (m5.large) fits, but none was launched"
+
+
+def line_of(pod: Pod, *pools: NodePool) -> PendingLine:
+    state = state_of(Inventory(nodepools=pools, pods=(pod,)))
+    view = ClusterView(state, {}, evidence=Evidence(instance_types=TYPES))
+    report = report_of_pending(prepare_view(view, NOW_NS)[0], state)
+    [line] = pending_lines(ClusterView(state, {}, view, evidence=view.evidence, pending=answer_of(report)), NOW_NS)
+    return line
+
+
+def test_pods_wait_only_for_nodepools_that_do_not_reject_them_for_their_own_rules() -> None:
+    assert line_of(a_pod(cpu="640"), a_nodepool()).pools == ("general",)
+    assert line_of(a_pod(node_selector={"disk": "fast"}), a_nodepool()).pools == ()
+
+
+def test_pods_wait_for_a_deleted_nodepool_only_if_it_suits_them_and_no_other_is_for_them() -> None:
+    old = replace(a_nodepool(name="old"), deletion_ns=NOW_NS, template_labels={"team": "a"})
+    pod = a_pod(node_selector={"team": "a"})
+    assert line_of(pod, old).deleted_pools == ("old",)
+    assert line_of(pod, old, a_nodepool()).deleted_pools == ("old",)
+    assert line_of(a_pod(node_selector={"team": "b"}), old).deleted_pools == ()
+    assert line_of(a_pod(cpu="640"), old, a_nodepool()).deleted_pools == ()
 
 
 def a_view(inventory: Inventory, *hidden: Kind) -> ClusterView:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.disruption.analysis import Analysis
 from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.karpenter import labels
@@ -130,8 +131,11 @@ def test_claims_that_stop_everything_are_told_with_their_own_age_and_pods() -> N
     ]
     pending = [PendingLine(name, (name,), NOW_NS - HOUR_NS, cause=Cause.CLAIM, pools=(name,)) for name in minutes]
     steps = AnalysisSteps(prepared(nodeclaims=claims, nodepools=[a_nodepool(name=name) for name in minutes]), 1)
-    by_code = told(analyse_all(steps), claims, pending=pending)
+    quota = PendingLine("quota", ("quota",), NOW_NS - HOUR_NS, cause=Cause.CLAIM, pools=("quota",))
+    refusal = LaunchRefusal(nodeclaim="gone", nodepool="quota", message="m", first_ns=NOW_NS, last_ns=NOW_NS)
+    by_code = told(analyse_all(steps), claims, pending=[*pending, quota], refusals=[refusal])
     stopped, stuck = by_code[FindingCode.STOPPED], by_code[FindingCode.CLAIM_STUCK]
+    assert by_code[FindingCode.LAUNCH_REFUSED].pending.pods == ("quota",)
     assert (stopped.names, stopped.since_ns) == (("silent",), NOW_NS - 14 * MINUTE_NS)
     assert (stopped.pending.pods, stuck.pending.pods, stuck.detail) == (("silent",), ("refused",), "too large")
 
