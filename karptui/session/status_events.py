@@ -35,7 +35,7 @@ def events_of_pods(view: ClusterView, failed: Sequence[Pod]) -> Iterator[Event]:
 def events_of_workloads(view: ClusterView, now_ns: int) -> Iterator[Event]:
     """Yield why workloads cannot create pods, unless an event tells it; their condition is true until now."""
     # A Deployment repeats the condition of its ReplicaSet.
-    kind = Kind.DEPLOYMENT if Kind.REPLICASET in view.state.unread else Kind.REPLICASET
+    kind = Kind.REPLICASET if view.state.of(Kind.REPLICASET) else Kind.DEPLOYMENT
     workloads = (*view.state.of(kind).values(), *view.state.of(Kind.REPLICATION_CONTROLLER).values())
     failures = [
         (workload, failure)

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.objects import Condition
 from karptui.kube.pod import Pod, PodTrouble
@@ -47,15 +46,12 @@ def test_what_an_event_tells_is_not_told_twice() -> None:
     assert reasons(pod, events=(replace(event, reason="Scheduled"),)) == ["OutOfcpu"]
 
 
-@pytest.mark.parametrize(
-    ("reason", "minutes", "phase", "is_told"),
-    [
-        ("NodeAffinity", 1, "Running", False),
-        ("NodeAffinity", 1, "Pending", True),
-        ("NodeAffinity", 9, "Running", True),
-        ("Evicted", 1, "Running", True),
-    ],
-)
+@pytest.mark.parametrize(("reason", "minutes", "phase", "is_told"), [
+    ("NodeAffinity", 1, "Running", False),
+    ("NodeAffinity", 1, "Pending", True),
+    ("NodeAffinity", 9, "Running", True),
+    ("Evicted", 1, "Running", True),
+])  # fmt: skip
 def test_a_newer_running_pod_ends_only_rejections(reason: str, minutes: int, phase: str, *, is_told: bool) -> None:
     other = a_pod(name="other", node="n2", phase=phase, created_ns=NOW_NS - minutes * MINUTE_NS)
     assert reasons(failed(reason), other) == ([reason] if is_told else [])
@@ -73,27 +69,30 @@ def test_a_pod_of_another_workload_replaces_nothing() -> None:
     assert reasons(failed("NodeAffinity"), other) == ["NodeAffinity"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "unread", "change", "is_told"),
-    [
-        ("ReplicaSet", (), {}, True),
-        ("ReplicaSet", (), {"replicas": 0}, False),
-        ("ReplicaSet", (), {"failure": replace(REFUSED, status="False")}, False),
-        ("ReplicaSet", (), {"failure": replace(REFUSED, reason="FailedDelete")}, False),
-        ("Deployment", (), {}, False),
-        ("Deployment", (Kind.REPLICASET,), {}, True),
-    ],
-)
-def test_refused_pods_of_a_workload(
-    kind: str, unread: tuple[Kind, ...], change: dict[str, Any], *, is_told: bool
-) -> None:
+def refused(kind: str, **change: Any) -> Workload:
     fields = {"replicas": 2, "failure": REFUSED, **change}
-    workload = Workload(name="web", namespace="shop", api_version="apps/v1", kind=kind, **fields)
-    inventory = Inventory(workloads=(workload,), unread=frozenset(unread))
-    events = [*events_of_workloads(ClusterView(state_of(inventory), {}), NOW_NS)]
-    assert [(event.involved_name, event.message, event.last_ns) for event in events] == [
-        ("web", REFUSED.message, NOW_NS)
-    ] * is_told
-    told = an_event(about=f"{kind}/shop/web", reason="FailedCreate")
-    view = ClusterView(state_of(Inventory(workloads=(workload,), events=(told,), unread=frozenset(unread))), {})
-    assert [*events_of_workloads(view, NOW_NS)] == []
+    return Workload(name="web", namespace="shop", api_version="apps/v1", kind=kind, **fields)
+
+
+def refusals(*workloads: Workload, events: tuple[Any, ...] = ()) -> list[tuple[str, str, int]]:
+    view = ClusterView(state_of(Inventory(workloads=workloads, events=events)), {})
+    return [(event.involved_kind, event.message, event.last_ns) for event in events_of_workloads(view, NOW_NS)]
+
+
+@pytest.mark.parametrize(("change", "is_told"), [
+    ({}, True),
+    ({"replicas": 0}, False),
+    ({"failure": replace(REFUSED, status="False")}, False),
+    ({"failure": replace(REFUSED, reason="FailedDelete")}, False),
+    ({"failure": None}, False),
+])  # fmt: skip
+def test_refused_pods_of_a_workload(change: dict[str, Any], *, is_told: bool) -> None:
+    workload = refused("ReplicaSet", **change)
+    assert refusals(workload) == [("ReplicaSet", REFUSED.message, NOW_NS)] * is_told
+    told = an_event(about="ReplicaSet/shop/web", reason="FailedCreate")
+    assert refusals(workload, events=(told,)) == []
+
+
+def test_a_deployment_repeats_what_its_replica_sets_tell() -> None:
+    assert [kind for kind, _, _ in refusals(refused("Deployment"))] == ["Deployment"]
+    assert [kind for kind, _, _ in refusals(refused("Deployment"), refused("ReplicaSet"))] == ["ReplicaSet"]
