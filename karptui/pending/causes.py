@@ -235,7 +235,8 @@ def awaited_driver(claim: PersistentVolumeClaim, state: ClusterState, now_ns: in
     It should at once if the StorageClass says so, else as soon as kube-scheduler has selected a node.
     """
     storage_class = state.of(Kind.STORAGE_CLASS).get(claim.storage_class_name or "")
-    if storage_class is None or claim.phase != "Pending" or claim.volume_name or claim.is_deleting:
+    is_made = claim.phase != "Pending" or claim.volume_name or claim.is_deleting
+    if storage_class is None or storage_class.provisioner == STATIC or is_made:
         return ""
     since_ns = claim.created_ns
     if storage_class.volume_binding_mode != IMMEDIATE:
@@ -243,8 +244,7 @@ def awaited_driver(claim: PersistentVolumeClaim, state: ClusterState, now_ns: in
         if node is None:
             return ""
         since_ns = max(since_ns, node.created_ns)
-    is_static = storage_class.provisioner == STATIC
-    return "" if is_static or now_ns - since_ns < UNMADE_NS else storage_class.provisioner
+    return "" if now_ns - since_ns < UNMADE_NS else storage_class.provisioner
 
 
 def is_of_another_claim(claim: PersistentVolumeClaim, state: ClusterState) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -16,8 +16,6 @@ from karptui.verdict.creation import FAILED_CREATE
 if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
 
-_EVICTED: Final = "Evicted"
-
 
 def events_of_pods(view: ClusterView, failed: Sequence[Pod]) -> Iterator[Event]:
     """Yield why pods failed, unless an event tells it, or a pod that runs has replaced one that was rejected."""
@@ -26,7 +24,7 @@ def events_of_pods(view: ClusterView, failed: Sequence[Pod]) -> Iterator[Event]:
     newest = _newest_running(view, failed)
     for pod in failed:
         reason = pod.trouble.failure
-        is_over = reason != _EVICTED and newest.get(_place(pod), 0) > pod.created_ns
+        is_over = reason != "Evicted" and newest.get(_place(pod), 0) > pod.created_ns
         if not is_over and (reason, pod.namespace, pod.name) not in told:
             at_ns = pod.ended_ns or pod.start_ns or pod.created_ns
             yield _event(reason, (Kind.POD, pod.namespace, pod.name), pod.trouble.message, (at_ns, at_ns))

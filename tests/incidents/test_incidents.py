@@ -84,6 +84,7 @@ def test_findings_do_not_depend_on_the_order_of_objects(name: str, tmp_path: Pat
         ("repair-blocked", "have had NetworkingReady=False", "repair"),
         ("fine-min-values-are-relaxed", "Advice has 1 warning", "✘"),
         ("driver-not-registered", "2 pods ml/trainer-{0,1} on 2 nodes have not started for 17m", "nothing found"),
+        ("new-nodes-are-too-small", "fits, but 3 launched since then did not help", "none was launched"),
     ],
 )
 def test_what_a_list_of_five_kinds_lacks_is_neither_assumed_nor_silent(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import saved_text
+from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, first_of, span_text, verb
 from karptui.kube.volumes import unread_text
@@ -56,7 +57,10 @@ def pending_reasons(view: ClusterView) -> Reasons:
             longest_ns = round(view.evidence.settings.batch_max_seconds * NS_PER_SECOND)
             if LATE_NS < longest_ns > report.now_ns - group.since_ns:
                 why = f": Karpenter first collects pods for up to {span_text(longest_ns)} (BATCH_MAX_DURATION)"
-            return f"{read}a new node of {place.nodepool} ({place.instance_type}) fits, but none was launched{why}"
+            of_pool = (c for c in view.state.nodeclaims.values() if c.labels.get(NODEPOOL) == place.nodepool)
+            launched = sum(claim.created_ns > group.since_ns for claim in of_pool)
+            none = f"{launched} launched since then did not help" if launched else f"none was launched{why}"
+            return f"{read}a new node of {place.nodepool} ({place.instance_type}) fits, but {none}"
         if group.cause in FAULTY or not reasons:
             return now_words(group)
         return disagreement_text(reasons[-1] if group.cause is Cause.NODE else reasons[0])
