@@ -13,7 +13,7 @@ from tests.builders.instance_types import an_instance_type
 from tests.builders.instants import DAY_NS, HOUR_NS, MINUTE_NS, NOW, NOW_NS, SECOND_NS
 from tests.builders.manifests import a_manifest, decoded
 from tests.builders.nodes import a_node, a_nodeclaim, a_nodepool
-from tests.builders.parts import a_condition, a_requirement, amounts, an_owner, present, text_of
+from tests.builders.parts import a_condition, a_requirement, amounts, an_owner, present, text_of, texts_of
 from tests.builders.pods import a_daemonset, a_pdb, a_pod, a_pod_template
 
 __all__ = [
@@ -43,4 +43,5 @@ __all__ = [
     "decoded",
     "present",
     "text_of",
+    "texts_of",
 ]

@@ -24,6 +24,11 @@ def text_of(pieces: Iterable[tuple[str, Any]]) -> str:
     return "".join(text for text, _ in pieces)
 
 
+def texts_of(lines: Iterable[Iterable[tuple[str, Any]]]) -> list[str]:
+    """Return the text of each line of toned pieces."""
+    return [*map(text_of, lines)]
+
+
 def amounts(texts: Mapping[str, str]) -> dict[str, Quantity]:
     """Return a resource list."""
     return {name: parse_quantity(text) for name, text in texts.items()}

@@ -35,7 +35,7 @@ from karptui.views.why.detail import why_lines
 from karptui.views.why.labels import why_code, why_label
 from karptui.views.why.lanes import lane_message, short_method
 from karptui.views.why.sentences import why_sentence
-from tests.builders import present, text_of
+from tests.builders import present, text_of, texts_of
 from tests.builders.clusters import state_of
 from tests.goldens_loading import GOLDENS, load, scenarios
 from tests.ui.fleet import status
@@ -113,7 +113,7 @@ def _of_nodes(entry: NodeEntry, now_ns: int) -> Iterator[str]:
 def _of_detail(entry: NodeEntry, now_ns: int) -> Iterator[str]:
     """Yield where the lines of the detail differ from the row."""
     result = present(entry.findings)
-    told = [*map(text_of, why_lines(entry, None, now_ns))]
+    told = texts_of(why_lines(entry, None, now_ns))
     for lane in result.lanes:
         message = lane_message(result, lane, now_ns)
         lines = (line for line in told if short_method(lane.method) in line)

@@ -18,7 +18,7 @@ from karptui.views.budgets.sentences import budget_sentences, detail_text, line_
 from karptui.views.column import row_schema
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
-from tests.builders import text_of
+from tests.builders import texts_of
 from tests.ui.fleet import HOUR, NOW_NS
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -35,7 +35,7 @@ def entry(
 
 
 def sentences_of(entry: BudgetEntry, local: Any = None) -> list[str]:
-    return [*map(text_of, budget_sentences(entry, NOW_NS, local))]
+    return texts_of(budget_sentences(entry, NOW_NS, local))
 
 
 UNKNOWN = BudgetEntry(NodePool(name="general"), Reason.EMPTY)

@@ -22,7 +22,7 @@ from karptui.views.filters import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
 from karptui.views.why.sentences import drain_text
-from tests.builders import a_pod, text_of
+from tests.builders import a_pod, texts_of
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, conditions
 
 BORN = NOW_NS - 2 * HOUR
@@ -202,7 +202,7 @@ def test_cells(result: ClaimEntry, texts: dict[str, str]) -> None:
 
 
 def lines_of(entry: ClaimEntry) -> list[str]:
-    return [*map(text_of, claim_sentences(entry, NOW_NS, ZoneInfo("Europe/Berlin")))]
+    return texts_of(claim_sentences(entry, NOW_NS, ZoneInfo("Europe/Berlin")))
 
 
 @pytest.mark.parametrize(("result", "lines"), [

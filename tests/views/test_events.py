@@ -15,7 +15,7 @@ from karptui.session.events import EventEntry, Timeline, folded, transitions
 from karptui.views.events import TABLE, event_sentences, event_text, event_tone
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
-from tests.builders import text_of
+from tests.builders import texts_of
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, Fleet, view_of
 
 
@@ -131,7 +131,7 @@ def test_steps_of_one_instant_stand_in_their_order() -> None:
     (TIMELESS, "Pod web/p · X · reported by an unnamed source · 2 times", "4 pods\x1b[2J wait"),
 ])  # fmt: skip
 def test_in_sentences(result: EventEntry, head: str, message: str) -> None:
-    assert [*map(text_of, event_sentences(result, NOW_NS))] == [head, message]
+    assert texts_of(event_sentences(result, NOW_NS)) == [head, message]
 
 
 def test_at_length() -> None:

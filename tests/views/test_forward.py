@@ -18,8 +18,7 @@ from karptui.views.forward.sentences import (
     step_text,
     waiting_text,
 )
-from karptui.views.row import Pieces
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, text_of
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, texts_of
 
 DELETED = Step(at_ns=NOW_NS + MINUTE_NS, kind=StepKind.DISRUPT, method="Emptiness", decision="delete",
                nodes=("a", "b", "c", "d"), savings_per_hour=0.5, evictions=3)  # fmt: skip
@@ -90,12 +89,12 @@ def test_charts_say_what_they_leave_out() -> None:
     dollars = next(line for line in lines_of("prod", "", partly) if "$/h" in line)
     assert dollars.startswith("  $/h        0.10+ ")
     assert dollars.endswith(" n/a")
-    beside = text(play_lines((Forecast(name="", played=partly),), 60, NOW_NS))
+    beside = texts_of(play_lines((Forecast(name="", played=partly),), 60, NOW_NS))
     assert beside[0].startswith("$/h     0.10+ ")
     assert "2 nodes $0.10/h+" in beside[2]
     unknown = a_play(moments=(Moment(NOW_NS, 2, 0.0, 0, 2),))
     assert not any("$/h" in line for line in lines_of("prod", "", unknown))
-    assert text(play_lines((Forecast(name="", played=unknown),), 60, None))[0].startswith("nodes  ")
+    assert texts_of(play_lines((Forecast(name="", played=unknown),), 60, None))[0].startswith("nodes  ")
 
 
 def test_without_prices_no_dollars_are_said() -> None:
@@ -109,10 +108,6 @@ def test_without_prices_no_dollars_are_said() -> None:
     assert headline(result) == "5 → 3 nodes within 60s, then nothing more: 1 command, 3 evictions; 1 pod still pending"
 
 
-def text(lines: tuple[Pieces, ...]) -> list[str]:
-    return [*map(text_of, lines)]
-
-
 def test_who_waits_and_how_long() -> None:
     quiet, waits = Moment(NOW_NS, 5, 2.5, 0), Moment(NOW_NS + MINUTE_NS // 2, 5, 2.5, 2)
     assert waiting_text(a_play(moments=(quiet,))) == ""
@@ -123,7 +118,7 @@ def test_who_waits_and_how_long() -> None:
 def test_a_scenario_is_told_by_what_it_changes_about_the_cluster_as_it_is() -> None:
     def told(*steps: Step, end: Moment) -> str:
         other = a_play(*steps, moments=(BEFORE, end))
-        return text(answer_lines((Forecast(name="", played=as_it_is), Forecast(name="x", played=other))))[1]
+        return texts_of(answer_lines((Forecast(name="", played=as_it_is), Forecast(name="x", played=other))))[1]
 
     as_it_is = a_play(DELETED, moments=(BEFORE, AFTER))
     assert told(end=Moment(NOW_NS + MINUTE_NS, 2, 1.5, 1)) == (
@@ -143,12 +138,12 @@ def test_a_scenario_is_told_by_what_it_changes_about_the_cluster_as_it_is() -> N
 
 def test_plays_stand_side_by_side_where_there_is_room() -> None:
     plays = tuple(Forecast(name=name, played=a_play(DELETED, moments=(BEFORE, AFTER))) for name in ("", "x"))
-    beside = text(play_lines(plays, 100, NOW_NS + MINUTE_NS))
+    beside = texts_of(play_lines(plays, 100, NOW_NS + MINUTE_NS))
     assert beside[0].split() == ["before", "│", "x"]
     assert beside[1].startswith("$/h     2.50 ")
     assert beside[3].count("cursor  12:01:00Z 3 nodes $2.00/h, 1 pending") == 2
     assert max(map(len, beside)) <= 100
-    below = text(play_lines(plays, 60, None))
+    below = texts_of(play_lines(plays, 60, None))
     assert len(below) == 2 * (len(beside) - 1)
 
 

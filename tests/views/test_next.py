@@ -14,7 +14,7 @@ from karptui.session.prepare import prepare_view
 from karptui.state.cluster import EMPTY
 from karptui.views.next import TABLE, next_lines, replacement_values, report_values
 from karptui.views.why.sentences import verdict_text
-from tests.builders import NOW_NS, a_pod, a_pod_template, present, text_of
+from tests.builders import NOW_NS, a_pod, a_pod_template, present, texts_of
 from tests.forward.making import TYPES, a_pair, a_world
 from tests.story_e import story_view
 from tests.views.why.test_words import analysed
@@ -83,6 +83,6 @@ def test_pods_without_an_owner_are_said_to_be_lost() -> None:
     steps.simulate_next_pass()
     report, findings = present(steps.analysis.next), steps.analysis.findings["claim/claim-node-1"]
     assert [command.lost_pods for command in report.commands] == [findings.lost_pods] == [("tools/psql",)]
-    text = "\n".join(text_of(line) for line in next_lines(report, overview_of(ClusterView(EMPTY, {}))))
+    text = "\n".join(texts_of(next_lines(report, overview_of(ClusterView(EMPTY, {})))))
     assert "  delete node-1\n  ✘ 1 pod would be lost (no owner): tools/psql\n" in text
     assert verdict_text(present(findings.outlook).now).startswith("would be deleted: 1 pod is lost (no owner), saves")

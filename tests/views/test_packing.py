@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from karptui.session.packing import Bin, Block, Packed, PackedNode, bins_of
 from karptui.views.packing import blocks, packed_lines, packed_sentence, packing_lines
 from karptui.whatif.scenario import Scenario
-from tests.builders import text_of
+from tests.builders import text_of, texts_of
 from tests.ui.fleet import a_fleet, view_of
 
 
@@ -38,7 +38,7 @@ def a_bin(name: str, pool: str = "general", cpu: int = 4_000, memory: int = 8 <<
 
 def test_larger_nodes_are_longer_and_memory_is_measured_by_itself() -> None:
     bins = [a_bin("big", cpu=64_000), a_bin("small", "", cpu=1_000)]
-    text = [*map(text_of, packing_lines(bins, "cpu", 60))]
+    text = texts_of(packing_lines(bins, "cpu", 60))
     assert [sum(line.count(cell) for cell in "▓█▊▒░") for line in text[2::2]] == [18, 4]
     assert text[3].startswith("─ not Karpenter’s 1 node")
     assert text[4].endswith("210%")
@@ -68,7 +68,7 @@ FOUND = Packed(nodes=(PackedNode(before=OTHER, after=OTHER), PackedNode(before=K
 
 
 def lines_of(packed: Packed = FOUND, resource: str = "cpu", width: int = 116) -> list[str]:
-    return [*map(text_of, packed_lines(packed, SCENARIO, resource, width))]
+    return texts_of(packed_lines(packed, SCENARIO, resource, width))
 
 
 def test_the_answer_stands_first_and_changed_pools_before_others() -> None:

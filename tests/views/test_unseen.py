@@ -19,9 +19,9 @@ from karptui.state.usage import NodeUsage
 from karptui.views.column import Column, Heading, Words
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pods import TABLE as PODS
-from karptui.views.row import Cell, Pieces, Tone
+from karptui.views.row import Cell, Tone
 from karptui.views.table import Sort, TableSpec
-from tests.builders import text_of
+from tests.builders import texts_of
 from tests.ui.fleet import HOUR, NOW_NS, SECOND, amounts
 
 LABELS = {
@@ -50,16 +50,12 @@ def facts_of(columns: Sequence[tuple[str, Words[str]]], unseen: Container[str], 
         for place, (name, words) in enumerate(columns)
     )
     spec = TableSpec("things", result[::-1], key=str, default_sort=Sort("a"), text=str)
-    return texts(spec.facts_without_room(unseen, item, now_ns))
-
-
-def texts(facts: tuple[Pieces, ...]) -> list[str]:
-    return [*map(text_of, facts)]
+    return texts_of(spec.facts_without_room(unseen, item, now_ns))
 
 
 def words_of(spec: TableSpec[Any], item: Any, *seen: str) -> list[str]:
     unseen = {heading.id for heading in spec.headings()} - set(seen)
-    return texts(spec.facts_without_room(unseen, item, NOW_NS))
+    return texts_of(spec.facts_without_room(unseen, item, NOW_NS))
 
 
 class TestWhichFactsAreTold:

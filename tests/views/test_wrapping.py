@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from karptui.views import wrapping
-from karptui.views.row import Pieces, Tone
+from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.wrapping import LEAST, hanging, wrapped, wrapped_below, wrapped_from
-from tests.builders import text_of
+from tests.builders import text_of, texts_of
 
 
 def broken(text: str, width: int, indent: int = 0) -> list[str]:
@@ -47,17 +47,13 @@ def test_lines_keep_their_words_and_their_width(words: list[str], width: int) ->
     assert [word for line in lines for word in line.split() if word != "·"] == words
 
 
-def texts(lines: tuple[Pieces, ...]) -> list[str]:
-    return [*map(text_of, lines)]
-
-
 def test_the_column_the_tail_and_the_tones_are_kept() -> None:
     line = ((" ! ", Tone.WARNING), ("one two three four five", Tone.NORMAL), (" six", Tone.STRONG))
     assert wrapped_from(line, 30, 3, 8) == (
         ((" ! ", Tone.WARNING), ("one two three four", Tone.NORMAL)),
         (("   five", Tone.NORMAL), (" six", Tone.STRONG)),
     )
-    assert texts(wrapped_from(line, 5, 3, 8)) == texts(wrapped_from(line, 3 + 8 + LEAST, 3, 8))
+    assert texts_of(wrapped_from(line, 5, 3, 8)) == texts_of(wrapped_from(line, 3 + 8 + LEAST, 3, 8))
 
 
 def test_what_is_shown_as_it_stands_is_clean_and_a_cell_a_character() -> None:

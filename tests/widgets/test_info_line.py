@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from karptui.views.row import Pieces, Tone
 from karptui.widgets.info_line import InfoLine, fitted
-from tests.builders import text_of
+from tests.builders import texts_of
 from tests.widgets.harness import WidgetApp
 
 
@@ -34,7 +34,7 @@ def line(*texts: str) -> Pieces:
 
 def lines(sentence: str, facts: list[str], width: int, height: int) -> list[str]:
     pairs = fitted(line(sentence) if sentence else (), [line(fact) for fact in facts], width, height)
-    return [*map(text_of, pairs)]
+    return texts_of(pairs)
 
 
 @pytest.mark.parametrize(("sentence", "facts", "width", "height", "expected"), [

@@ -30,7 +30,7 @@ from karptui.views.filters import compile_query, parse_query
 from karptui.views.next import TABLE as NEXT_TABLE
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
-from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim, present, text_of
+from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim, present, text_of, texts_of
 from tests.views.blockers.headings import headings
 from tests.views.why.test_words import analysed
 
@@ -207,7 +207,7 @@ def test_stories() -> None:
     def told(*names: str, simulates: bool = True) -> str:
         view = analysed(simulates=simulates)
         members = [entry for entry in blocker_entries(view) if entry.object_name in names]
-        return "\n".join(map(text_of, blocker_sentences(members, NOW_NS)))
+        return "\n".join(texts_of(blocker_sentences(members, NOW_NS)))
 
     runner = told("gitlab/runner-7f2c4")
     assert "gitlab/runner-7f2c4 (a pod has karpenter.sh/do-not-disrupt) on 1 node blocks $1.01/h · $736/mo" in runner
@@ -219,7 +219,7 @@ def test_stories() -> None:
     assert "the budget allows 0 of 1 nodes" in told("batch")
     assert "its savings are being simulated" in told("batch", simulates=False)
     timer = BlockerEntry(Blocker(code=Code.CONSOLIDATE_AFTER, message="it runs", until_ns=NOW_NS + 3 * MINUTE_NS), 0)
-    assert "it runs · ends in 3m" in "\n".join(map(text_of, blocker_sentences([timer], NOW_NS)))
+    assert "it runs · ends in 3m" in "\n".join(texts_of(blocker_sentences([timer], NOW_NS)))
 
 
 def unseen(line: BlockerEntry | BlockerGroup, *columns: str) -> list[str]:

@@ -23,7 +23,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.state.usage import NodeUsage
 from karptui.views.why.detail import landing_cell, no_landing_text, why_lines
 from karptui.views.why.lanes import lane_lines, lanes_values
-from tests.builders import MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_pod, text_of
+from tests.builders import MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_pod, text_of, texts_of
 from tests.views.why.test_words import analysed, entry
 
 
@@ -40,7 +40,7 @@ FOUND = NodeFindings(key="claim/c", node_name="n", pool_name="p", why=Why(code=W
 
 def lines(findings: NodeFindings = FOUND, detail: NodeDetail | None = None, *, claim: bool = True) -> list[str]:
     entry = NodeEntry(a_node(), a_nodeclaim() if claim else None, findings=findings)
-    return [*map(text_of, why_lines(entry, detail, NOW_NS))]
+    return texts_of(why_lines(entry, detail, NOW_NS))
 
 
 def detail(*gates: GateCheck, **fields: Any) -> NodeDetail:
@@ -61,7 +61,7 @@ def test_gates_stand_in_order_and_shut_ones_by_themselves() -> None:
 def test_a_claim_whose_node_is_away_while_it_reboots_does_not_wait_for_its_first() -> None:
     shut = detail(GateCheck(Gate.NO_NODE, is_open=False, message="no node", object_key="NodeClaim/c"))
     claim = a_nodeclaim(conditions=(a_condition("Rebooting", reason="RebootIssued"),))
-    told = [*map(text_of, why_lines(NodeEntry(None, claim, findings=FOUND), shut, NOW_NS))]
+    told = texts_of(why_lines(NodeEntry(None, claim, findings=FOUND), shut, NOW_NS))
     assert " ✘ its node is away while it reboots  no node" in told
     assert " ✘ no node yet  no node" in lines(detail=shut)
 
@@ -140,7 +140,7 @@ def test_a_warning_of_the_cloud_is_a_lane_that_nothing_holds() -> None:
 
 def test_each_method_has_its_line_and_what_is_not_blocking_is_said_to_be() -> None:
     entry_ = entry(analysed(), "dnd")
-    lanes = [*map(text_of, lane_lines(entry_, NOW_NS))]
+    lanes = texts_of(lane_lines(entry_, NOW_NS))
     assert lanes[0].startswith(" Emptiness ")
     assert any(line.startswith(" Multi, Single wanted") and "✘ a pod has" in line for line in lanes)
     assert lanes[-2].startswith(" Expiry ")
@@ -156,7 +156,7 @@ def test_a_node_of_a_static_nodepool_says_so_first() -> None:
     nodeentry = NodeEntry(a_node(), a_nodeclaim(), findings=only_drift)
     assert text_of(lane_lines(nodeentry, NOW_NS)[0]) == " Drift        –  not drifted"
     nodeentry = NodeEntry(a_node(), a_nodeclaim(), findings=replace(only_drift, is_static=True))
-    assert [*map(text_of, lane_lines(nodeentry, NOW_NS))][:2] == [
+    assert texts_of(lane_lines(nodeentry, NOW_NS))[:2] == [
         " Emptiness, Multi, Single –  static NodePool: only drift removes its nodes",
         " Drift        –  not drifted",
     ]
