@@ -139,17 +139,17 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         spread_keys=tuple(_spread_keys(first)),
         refusal=_refusal_of_daemon(group),
         autoscaled=tuple(_autoscaled(view, group, closest)) if closest is not None else (),
-        deleted_pools=tuple(_deleted_pools(view, group)),
+        suited_pools=tuple(_suited_pools(view, group)),
     )
 
 
-def _deleted_pools(view: ClusterView, group: PendingGroup) -> Iterator[str]:
-    """Yield the NodePools that are being deleted, and that pods could go to before: no other suits them."""
+def _suited_pools(view: ClusterView, group: PendingGroup) -> Iterator[str]:
+    """Yield the NodePools that are being deleted or not ready, and that suit pods: no other does."""
     error, pod = group.diagnosis.error, group.first
     gates = {rejection.gate for _, rejection in error.rejections} if error is not None else set()
     suits_others = not gates <= _NOT_FOR_THEM or pod.template.has_resource_claims
     for pool in view.state.nodepools.values() if not suits_others else ():
-        if pool.is_deleting and may_go_to(pod, pool, template_requirements(pool)):
+        if (pool.is_deleting or not pool.is_ready) and may_go_to(pod, pool, template_requirements(pool)):
             yield pool.name
 
 

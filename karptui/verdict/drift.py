@@ -74,7 +74,7 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
             names=(name, *_no_place(lines)) if reason == RefusalCode.UNSCHEDULABLE else (name,),
             nodes=len(lines),
             until_ns=min(ends, default=None) if is_budget else None,
-            reasons=closed_reasons(lines, case, Method.DRIFT) if is_budget else (),
+            reasons=closed_reasons(lines, case, Method.DRIFT) if is_budget else _closed_pdbs(lines, reason),
             detail=reason,
             of_nodes=limit.units if limit is not None else 0,
             closed_until_ns=min(ends, default=None) if not is_budget else None,
@@ -83,6 +83,12 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
             screen="claims",
             filter_text=f"pool={name}",
         )
+
+
+def _closed_pdbs(lines: Sequence[VerdictNode], reason: str) -> tuple[str, ...]:
+    """Return the PodDisruptionBudgets that block the drift of nodes; empty if something else does."""
+    blockers = [blocker for line in lines for blocker in own_blockers(line, WhyCode.PDB)]
+    return tuple(dict.fromkeys(b.value for b in blockers if b.code == reason == Code.PDB_EXHAUSTED))
 
 
 def _is_used_for_long(names: Sequence[str], case: VerdictCase) -> bool:

@@ -331,7 +331,7 @@ class Explained(msgspec.Struct, frozen=True):
     preempted: int = 0
     """Pods of the same workloads that kube-scheduler preempted in the last hour."""
     spread_keys: tuple[str, ...] = ()
-    """Labels over whose values they must be spread."""
+    """Labels over whose values all of them must be spread."""
 
 
 NOTHING_PENDING: Final = Explained()
@@ -582,8 +582,8 @@ class PendingLine(msgspec.Struct, frozen=True):
     """Why kube-scheduler refuses pods that were not studied, or the node of a DaemonSet's pod if that has room."""
     autoscaled: tuple[str, ...] = ()
     """Resources of which they lack some, and whose requests a VerticalPodAutoscaler has set."""
-    deleted_pools: tuple[str, ...] = ()
-    """NodePools that are being deleted, and whose taints and labels suit them."""
+    suited_pools: tuple[str, ...] = ()
+    """NodePools whose taints and labels suit them, and that are being deleted or not ready."""
 
 
 class LimitLine(msgspec.Struct, frozen=True):

@@ -132,7 +132,7 @@ def _deleted_pools(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
 def _is_homeless_by(group: PendingLine, *, pool: str, since_ns: int) -> bool:
     """Return whether pods became pending after an instant, and no NodePool takes them but one that is being deleted."""
     is_homeless = group.cause in (Cause.UNPLACED, Cause.NO_POOL) and not group.limited_pool
-    return group.since_ns >= since_ns and is_homeless and pool in group.deleted_pools
+    return group.since_ns >= since_ns and is_homeless and pool in group.suited_pools
 
 
 def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:

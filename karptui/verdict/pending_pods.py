@@ -31,7 +31,7 @@ class PendingPods:
             tuple(group.nodes for group in taken),
             tuple(sorted({group.rule for group in taken if group.rule})),
             sum({group.owner: group.preempted for group in taken}.values()),
-            tuple(sorted({key for group in taken for key in group.spread_keys})),
+            tuple(sorted(set.intersection(*(set(group.spread_keys) for group in taken)))) if taken else (),
         )
 
     def left(self) -> Sequence[PendingLine]:
@@ -68,7 +68,7 @@ def expected_on(names: frozenset[str]) -> Callable[[PendingLine], bool]:
 def of_pools(group: PendingLine, pools: frozenset[str]) -> bool:
     """Return whether NodePools that launch nothing are all that a group could go to."""
     if group.cause == Cause.NO_POOL:
-        return True
+        return not group.suited_pools or not pools.isdisjoint(group.suited_pools)
     return bool(group.pools) and group.cause in (Cause.CLAIM, Cause.UNPLACED) and pools.issuperset(group.pools)
 
 

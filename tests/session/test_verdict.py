@@ -261,10 +261,13 @@ def test_pods_wait_only_for_nodepools_that_do_not_reject_them_for_their_own_rule
 def test_pods_wait_for_a_deleted_nodepool_only_if_it_suits_them_and_no_other_is_for_them() -> None:
     old = replace(a_nodepool(name="old"), deletion_ns=NOW_NS, template_labels={"team": "a"})
     pod = a_pod(node_selector={"team": "a"})
-    assert line_of(pod, old).deleted_pools == ("old",)
-    assert line_of(pod, old, a_nodepool()).deleted_pools == ("old",)
-    assert line_of(a_pod(node_selector={"team": "b"}), old).deleted_pools == ()
-    assert line_of(a_pod(cpu="640"), old, a_nodepool()).deleted_pools == ()
+    assert line_of(pod, old).suited_pools == ("old",)
+    assert line_of(pod, old, a_nodepool()).suited_pools == ("old",)
+    assert line_of(
+        pod, replace(a_nodepool(name="old", is_ready=False), template_labels={"team": "a"})
+    ).suited_pools == ("old",)
+    assert line_of(a_pod(node_selector={"team": "b"}), old).suited_pools == ()
+    assert line_of(a_pod(cpu="640"), old, a_nodepool()).suited_pools == ()
 
 
 def a_view(inventory: Inventory, *hidden: Kind) -> ClusterView:

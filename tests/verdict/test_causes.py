@@ -101,7 +101,7 @@ def test_karpenter_that_is_down_does_not_explain_pods_that_wait_for_registered_n
 @pytest.mark.parametrize(("suits", "code"), [(("old",), FindingCode.POOL_DELETED), ((), FindingCode.PENDING)])
 def test_a_deleted_pool_explains_only_pods_that_it_suits(suits: tuple[str, ...], code: FindingCode) -> None:
     pool = replace(a_nodepool(name="old"), deletion_ns=NOW_NS - HOUR_NS)
-    waiting = replace(WEB, deleted_pools=suits)
+    waiting = replace(WEB, suited_pools=suits)
     by_code = findings(pools=[pool], nodes=[a_line("n", pool="old")], pending=[waiting])
     finding = by_code[code]
     assert (finding.pending.pods or tuple(ref.removeprefix("Pod/") for ref in finding.objects)) == WEB.pods
@@ -203,6 +203,18 @@ def test_a_nodeclass_that_is_not_ready_is_the_cause_of_its_nodepools_and_their_p
     missing = findings(pools=[not_found])[FindingCode.NODECLASS_NOT_READY]
     assert text(missing).endswith("does not exist: NodePool general launches no nodes")
     assert FindingCode.NODECLASS_NOT_READY not in findings(pools=[pool])
+
+
+def test_of_several_nodeclasses_that_are_not_ready_each_explains_the_pods_that_its_nodepools_suit() -> None:
+    refs = {name: NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", name) for name in ("a", "b")}
+    missing = (a_condition("NodeClassReady", status="False", reason="NodeClassNotFound"),)
+    pools = [
+        replace(a_nodepool(name=name, is_ready=False), node_class_ref=ref, conditions=missing)
+        for name, ref in refs.items()
+    ]
+    waiting = [PendingLine(name, (name,), NOW_NS, cause=Cause.NO_POOL, suited_pools=(name,)) for name in ("b", "a")]
+    told = verdict_of(VerdictCase(now_ns=NOW_NS, pools=pools, pending=waiting))
+    assert [f.pending.pods for f in told if f.code is FindingCode.NODECLASS_NOT_READY] == [("a",), ("b",)]
 
 
 @pytest.mark.parametrize(("seconds", "is_told"), [(20, False), (200, True)])
@@ -365,6 +377,13 @@ def test_refused_launches_are_one_finding_for_each_nodepool_and_explain_its_pods
         "(c7i.4xlarge spot; us-east-1a); 1 pod pending (batch/etl-*)"
     )
     assert FindingCode.LAUNCH_REFUSED not in findings(refusals=[refusal("b-1", 17)])
+
+
+def test_pods_must_spread_only_over_what_all_of_them_must() -> None:
+    waiting = PendingLine("a", ("a/a",), NOW_NS, cause=Cause.UNPLACED, pools=("batch",), spread_keys=("zone", "rack"))
+    others = replace(waiting, name="b", pods=("b/b",), spread_keys=("zone",))
+    by_code = findings(refusals=[refusal("b-1", 1)], pending=[waiting, others])
+    assert by_code[FindingCode.LAUNCH_REFUSED].pending.spread_keys == ("zone",)
 
 
 def test_pods_that_a_limit_holds_back_belong_to_the_limit() -> None:

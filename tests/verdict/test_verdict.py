@@ -185,6 +185,18 @@ def test_protected_pods_and_budgets_with_what_they_hold() -> None:
     assert guarded.objects == ("Pod/default/db-0", "PodDisruptionBudget/default/db")
 
 
+def test_drift_names_the_pdb_that_blocks_it_though_its_pods_fit_nowhere_else() -> None:
+    drifted = a_condition("Drifted", since_ns=NOW_NS - 2 * HOUR_NS)
+    by_code = findings_by_code(
+        nodepools=[a_nodepool(budgets=(), limits=amounts({"cpu": "0"}))],
+        nodes=[a_node(name="node-1", **BIG)],
+        nodeclaims=[a_claim("node-1", instance_type="m5.2xlarge", conditions=(drifted,))],
+        pods=[a_pod(name="db-0", node="node-1", labels={"app": "db"})],
+        pdbs=[a_pdb(name="db", labels={"app": "db"})],
+    )
+    assert (by_code[FindingCode.DRIFT].detail, by_code[FindingCode.DRIFT].reasons) == ("PDB_EXHAUSTED", ("default/db",))
+
+
 def test_what_blocks_the_drain_of_an_interrupted_node_is_not_mixed_with_what_blocks_other_nodes() -> None:
     deleting = a_condition("Drained", status="Unknown", reason="Draining", since_ns=NOW_NS - HOUR_NS)
     claims = [

@@ -138,6 +138,9 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
      "general: drift of 1 node stuck for 60m, its disruption budget is used up by terminating or not-ready nodes"),
     (a_finding(FindingCode.DRIFT, names=("general",), nodes=2, detail="SIM_UNSCHEDULABLE"),
      "general: drift of 2 nodes stuck for 60m, the pods fit nowhere else"),
+    (a_finding(FindingCode.DRIFT, names=("general",), nodes=2, detail="PDB_EXHAUSTED", reasons=("db/pg", "a/b")),
+     ("general: drift of 2 nodes stuck for 60m, PodDisruptionBudgets db/pg, a/b allow no eviction, and no "
+      "terminationGracePeriod forces it")),
     (a_finding(FindingCode.NEXT, names=("n1",), detail="delete Drift", manner=Manner.AFTER_OTHERS, price_per_hour=0.5),
      "next, once unblocked: delete n1 (drifted, saves $0.50/h)"),
 ])  # fmt: skip

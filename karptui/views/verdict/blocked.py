@@ -225,6 +225,9 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.detail == "BUDGET_ZERO":
         why = f"its disruption budget {_shut(finding, now_ns)}"
         why += f"; {counted(finding.others, 'other node')} blocked" if finding.others else ""
+    if finding.detail == "PDB_EXHAUSTED" and finding.reasons:
+        allow = verb(len(finding.reasons), "allows no eviction", "allow no eviction")
+        why = f"{of_kind('PodDisruptionBudget', finding.reasons)} {allow}, and no terminationGracePeriod forces it"
     if len(finding.names) > 1:
         pool, pod, cause = finding.names
         return (
