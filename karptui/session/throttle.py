@@ -13,13 +13,19 @@ from typing import Final
 SLICE_SECONDS: Final = 0.002
 """Longest time that a thread works before it yields to the screen."""
 PAUSE_SECONDS: Final = 0.0005
-KEY_SECONDS: Final = 0.12
-"""For this long after a key the screen has priority."""
+KEY_SECONDS: Final = 0.15
+"""If no key follows within this time, the user does not type."""
+DRAWN_SECONDS: Final = 0.025
+"""A key is drawn within this time."""
+NEXT_SECONDS: Final = 0.08
+"""The next key comes no sooner than this: in between other threads work."""
+TURN_SECONDS: Final = 0.02
+"""What most threads do between two pauses takes no longer than this."""
+MERGE_SECONDS: Final = 0.04
+"""Merging the changes of a large cluster, which has no pauses, takes about as long."""
 KEY_PAUSE_SECONDS: Final = 0.01
-KEY_REST_FACTOR: Final = 5.0
-"""While the user types, a thread rests for this multiple of its last turn, even if that overran."""
 KEY_REST_SECONDS: Final = 1.0
-"""And for no longer than that."""
+"""A thread rests no longer than this, even if keys keep coming."""
 REST_SECONDS: Final = 1.5
 """Garbage collection, which stops all threads, waits for so long without a key."""
 PUT_OFF_SECONDS: Final = 120.0
@@ -60,7 +66,6 @@ class Keyboard:
         self._pressed_at = -KEY_SECONDS
         self._put_off_at: float | None = None
         """Since when no garbage is looked for."""
-        self._next_turn_at = 0.0
 
     def pressed(self) -> None:
         """Note that a key was pressed just now."""
@@ -77,7 +82,7 @@ class Keyboard:
         """
         now = time.monotonic()
         if is_over:
-            self._pressed_at = now - KEY_SECONDS
+            self._pressed_at = now - REST_SECONDS
         if self._put_off_at is None or not (
             is_over or self.is_at_rest(now, REST_SECONDS) or now >= self._put_off_at + PUT_OFF_SECONDS
         ):
@@ -89,11 +94,16 @@ class Keyboard:
         """Whether the user is typing, by the monotonic clock."""
         return now - self._pressed_at < KEY_SECONDS
 
-    def turn_after(self, due: float) -> float:
-        """Return when a thread may work that rests until then while the user types: threads take turns."""
-        due = max(due, self._next_turn_at)
-        self._next_turn_at = due + KEY_PAUSE_SECONDS
-        return due
+    def rest_seconds(self, now: float, work_seconds: float = TURN_SECONDS) -> float:
+        """Return how long a thread leaves the processor to the screen, which draws a key or expects the next one.
+
+        Args:
+            work_seconds: how long the thread would work without a pause.
+        """
+        since = now - self._pressed_at
+        if DRAWN_SECONDS <= since < NEXT_SECONDS - work_seconds:
+            return 0.0
+        return max((DRAWN_SECONDS if since < DRAWN_SECONDS else KEY_SECONDS) - since, 0.0)
 
     def is_at_rest(self, now: float, seconds: float) -> bool:
         """Whether no key was pressed for this many seconds."""
@@ -144,21 +154,13 @@ class ThreadThrottle:
         if thread != self._thread:
             self._thread, self._worked = thread, worked
             return
-        took = worked - self._worked
-        if took < SLICE_SECONDS:
+        if worked - self._worked < SLICE_SECONDS:
             return
-        now = time.monotonic()
-        if self._keyboard.is_busy(now):
-            rest_seconds = min(max(KEY_PAUSE_SECONDS, KEY_REST_FACTOR * took), KEY_REST_SECONDS)
-            self._rest_until(self._keyboard.turn_after(now + rest_seconds))
-        else:
-            time.sleep(PAUSE_SECONDS)
-        self._worked = time.thread_time()
-
-    def _rest_until(self, due: float) -> None:
-        """Rest, but only while the user types."""
-        while (left := due - (now := time.monotonic())) > 0 and self._keyboard.is_busy(now):
+        latest = time.monotonic() + KEY_REST_SECONDS
+        time.sleep(PAUSE_SECONDS)
+        while (now := time.monotonic()) < latest and (left := self._keyboard.rest_seconds(now)) > 0:
             time.sleep(min(left, KEY_PAUSE_SECONDS))
+        self._worked = time.thread_time()
 
 
 class NoThrottle(ThreadThrottle):

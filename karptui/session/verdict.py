@@ -114,7 +114,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             unended=pods.unended,
             resizing=pods.resizing,
             outlived=tuple(_outlived(view, pods.outlived)),
-            running_on=_running_on(view, [*pods.crashing, *pods.unready]),
+            running_on=_running_on(view, [*pods.crashing, *pods.unready], pause),
             replicas={key: (pods.counts[key], count) for key, count in replicas.items() if Kind.POD not in hidden},
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
             repairs=_repairs(view),
@@ -122,7 +122,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             advice=view.advice,
             unchecked=(*_unchecked(view, now_ns), *map(plural, unread)),
             pools=tuple(view.state.nodepools.values()),
-            limits=tuple(limit_lines(view)),
+            limits=tuple(limit_lines(view, pause)),
             closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
             pdb_counts={
                 pdb.key: PdbCounts(pdb.current_healthy, pdb.desired_healthy, pdb.expected_pods)
@@ -147,7 +147,8 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             has_prices=not view.evidence.price_settings.is_disabled,
             timeouts=metrics.consolidation_timeouts.get("single", 0) if metrics is not None and has_counters else 0,
             started_ns=metrics.started_at_ns if metrics is not None and has_counters else None,
-        )
+        ),
+        pause,
     )
 
 
@@ -414,11 +415,11 @@ def _outlived(view: ClusterView, pods: Sequence[Pod]) -> Iterator[OutlivedPod]:
         )
 
 
-def _running_on(view: ClusterView, crashing: Sequence[StartingPod]) -> dict[str, set[str]]:
+def _running_on(view: ClusterView, crashing: Sequence[StartingPod], pause: Pause) -> dict[str, set[str]]:
     """Return the nodes with running pods of the crashing pods' controllers, by controller UID."""
     nodes = {pod.controller: set[str]() for pod in crashing if pod.controller}
     keys = {pod.key for pod in crashing}
-    for pod in view.state.pods.values() if nodes else ():
+    for pod in with_pauses([*view.state.pods.values()] if nodes else (), pause):
         if (
             pod.phase == "Running"
             and not pod.waiting_reason

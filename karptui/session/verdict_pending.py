@@ -24,6 +24,7 @@ from karptui.provisioning.instance_types import may_go_to
 from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.nearest import furthest
 from karptui.provisioning.rejection import PlacementGate
+from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.provisioning.state_node import StateNode, tracked
 from karptui.provisioning.template import template_requirements
 from karptui.session.pools import limit_uses
@@ -202,7 +203,7 @@ def _daemonsets_as_large(view: ClusterView, pool: PoolExplanation) -> Iterator[s
             yield f"DaemonSet/{key}"
 
 
-def limit_lines(view: ClusterView) -> Iterator[LimitLine]:
+def limit_lines(view: ClusterView, pause: Pause = no_pause) -> Iterator[LimitLine]:
     """Yield the NodePools with a limit that their nodes use up, or almost."""
     limited = {pool.name: pool for pool in view.state.nodepools.values() if pool.limits}
     if not limited:
@@ -215,16 +216,18 @@ def limit_lines(view: ClusterView) -> Iterator[LimitLine]:
     for name, pool in limited.items():
         line = _fullest(pool, sorted(nodes.get(name, ()), key=_created_ns))
         if line is not None:
-            yield line if line.is_open else _with_types(view, _with_user(view, line, nodes[name]))
+            pause()
+            yield line if line.is_open else _with_types(view, _with_user(view, line, nodes[name], pause))
+            pause()
 
 
-def _with_user(view: ClusterView, line: LimitLine, nodes: Sequence[StateNode]) -> LimitLine:
+def _with_user(view: ClusterView, line: LimitLine, nodes: Sequence[StateNode], pause: Pause) -> LimitLine:
     """Return a limit that is used up, with the workload whose pods request more than half of the nodes' capacity.
 
     Without one, with the largest workload of placeholders that pods of ordinary priority do not preempt.
     """
     origins, asked, pods, kept = OriginIndex(view.owners), Counter[str](), Counter[str](), set[str]()
-    for state in nodes:
+    for state in with_pauses(nodes, pause, 100):
         for pod in view.state.pods_on(state.name).values():
             amount = resources.nano(pod.requests, line.resource)
             if pod.is_active and amount and not pod.template.is_daemonset_owned:

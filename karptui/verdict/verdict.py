@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from karptui.disruption.codes import Code
+from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.verdict.advice import SEPARATE_RULES, advice_findings, urgent_advice
 from karptui.verdict.blocked import all_leaving, held, leaving_for_long
 from karptui.verdict.churn import churn_findings
@@ -27,37 +28,43 @@ from karptui.verdict.unconsolidated import timed_out, unconsolidated_findings
 from karptui.verdict.upcoming import next_finding, upcoming_findings
 
 
-def verdict_of(case: VerdictCase) -> tuple[ClusterFinding, ...]:
+def verdict_of(case: VerdictCase, pause: Pause = no_pause) -> tuple[ClusterFinding, ...]:
     """Return the problems and risks of a cluster, worst first; one reassuring finding if there are none."""
     pending = PendingPods(case.pending)
-    findings = [
-        *controller_findings(case, pending),
-        *creation_findings(case),
-        *all_leaving(case),
-        *stopped_findings(case, pending),
-        *nodepool_findings(case),
-        *launch_findings(case, pending),
-        *node_findings(case, pending),
-        *container_findings(case),
-        *urgent_advice(case, pending),
-        *pending_findings(without_expected(case, pending.left())),
-        *gone_pools(case),
-        *held(case),
-        *leaving_for_long(case),
-        *unconsolidated_findings(case),
-        *drift_findings(case),
-        *churn_findings(case),
-        *timed_out(case),
-        *upcoming_findings(case),
-        *missing_data(case),
-        *advice_findings(case),
-    ]
+    subjects = (
+        controller_findings(case, pending),
+        creation_findings(case),
+        all_leaving(case),
+        stopped_findings(case, pending),
+        nodepool_findings(case),
+        launch_findings(case, pending),
+        node_findings(case, pending),
+        container_findings(case),
+        urgent_advice(case, pending),
+        _without_other_cause(case, pending),
+        gone_pools(case),
+        held(case),
+        leaving_for_long(case),
+        unconsolidated_findings(case),
+        drift_findings(case),
+        churn_findings(case),
+        timed_out(case),
+        upcoming_findings(case),
+        missing_data(case),
+        advice_findings(case),
+    )
+    findings = [finding for subject in with_pauses(subjects, pause, 1) for finding in subject]
     findings = _without_repeats(_with_budgets(findings))
     findings.sort(key=lambda finding: rank(finding, case.now_ns))
     if not any(finding.code is FindingCode.ADVICE or not is_quiet(finding) for finding in findings):
         findings.insert(0, _fine(case))
     acts = is_running(case.controller) and has_leader(case.controller)
     return (*interleaved(findings), *(next_finding(case) if acts else ()))
+
+
+def _without_other_cause(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+    """Yield findings about the pending pods that the subjects before have not explained."""
+    yield from pending_findings(without_expected(case, pending.left()))
 
 
 _NAMES_POOLS: Final = (FindingCode.NODECLASS_NOT_READY, FindingCode.POOL_NOT_READY)

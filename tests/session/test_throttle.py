@@ -107,33 +107,46 @@ def test_threads_pause_after_every_slice(clock: Clock) -> None:
     assert clock.slept == module.PAUSE_SECONDS
 
 
-@pytest.mark.parametrize(("worked", "rest"), [
-    (1.1 * module.SLICE_SECONDS, 1.1 * module.SLICE_SECONDS * module.KEY_REST_FACTOR),
-    (0.01, 0.01 * module.KEY_REST_FACTOR),
+@pytest.mark.parametrize(("since", "works_at"), [
+    (0.0, module.DRAWN_SECONDS),
+    (module.DRAWN_SECONDS, module.DRAWN_SECONDS),
+    (0.05, 0.05),
+    (module.NEXT_SECONDS - module.TURN_SECONDS, module.KEY_SECONDS),
     (0.1, module.KEY_SECONDS),
+    (1.0, 1.0),
 ])  # fmt: skip
-def test_threads_rest_longer_while_somebody_types(clock: Clock, worked: float, rest: float) -> None:
+def test_threads_work_between_the_drawing_of_a_key_and_the_next_key(
+    clock: Clock, since: float, works_at: float
+) -> None:
     keyboard = module.Keyboard()
     throttle = module.ThreadThrottle(keyboard)
     throttle.take()
-    clock.work(worked)
     keyboard.pressed()
+    pressed_at = clock.now
+    clock.work(since - module.PAUSE_SECONDS)
+    clock.worked += 1.0
     throttle.take()
-    assert clock.slept == pytest.approx(rest, abs=module.KEY_PAUSE_SECONDS if worked > 0.01 else 1e-9)
+    assert clock.now - pressed_at == pytest.approx(works_at)
 
 
-def test_threads_take_turns_while_somebody_types(clock: Clock) -> None:
+def test_a_thread_that_works_long_without_a_pause_begins_right_after_a_key_is_drawn(clock: Clock) -> None:
     keyboard = module.Keyboard()
-    assert [keyboard.turn_after(due) - 100.0 for due in (100.0, 100.0, 100.005, 200.0)] == pytest.approx(
-        [0.0, module.KEY_PAUSE_SECONDS, 2 * module.KEY_PAUSE_SECONDS, 100.0]
-    )
+    keyboard.pressed()
+    since = module.NEXT_SECONDS - module.MERGE_SECONDS
+    assert keyboard.rest_seconds(clock.now + since) == 0.0
+    assert keyboard.rest_seconds(clock.now + since - 0.001, module.MERGE_SECONDS) == 0.0
+    left = keyboard.rest_seconds(clock.now + since, module.MERGE_SECONDS)
+    assert left == pytest.approx(module.KEY_SECONDS - since)
+
+
+def test_threads_work_once_a_second_while_keys_keep_coming(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    keyboard = module.Keyboard()
     throttle = module.ThreadThrottle(keyboard)
     throttle.take()
-    keyboard.turn_after(clock.now + 1.0)
-    clock.work(2 * module.SLICE_SECONDS)
-    keyboard.pressed()
+    monkeypatch.setattr(keyboard, "rest_seconds", lambda now: module.KEY_SECONDS)
+    clock.work(1.0)
     throttle.take()
-    assert clock.slept == pytest.approx(module.KEY_SECONDS, abs=module.KEY_PAUSE_SECONDS), "another works first"
+    assert clock.slept == pytest.approx(module.KEY_REST_SECONDS, abs=module.KEY_PAUSE_SECONDS)
 
 
 def test_no_garbage_is_looked_for_while_somebody_types(clock: Clock) -> None:

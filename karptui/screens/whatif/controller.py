@@ -17,7 +17,7 @@ from karptui.screens.whatif.kept_scenarios import KeptScenarios, open_scenarios,
 from karptui.screens.whatif.workbook import Workbook
 from karptui.session.answers import ControllerInfo, ReplayState
 from karptui.session.protocol import Session
-from karptui.session.throttle import KEYBOARD
+from karptui.session.throttle import KEYBOARD, REST_SECONDS
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.controls import focused, problem_at
@@ -186,13 +186,17 @@ class WhatIf:
         scenario, self._is_asked = self.scenario(), True
         if self._is_known(scenario):
             return
-        now_ns, is_typing = self.cluster.now_ns(), KEYBOARD.is_busy(time.monotonic())
+        now_ns, is_typing = self.cluster.now_ns(), self._is_typing
         self._question, self._taken = scenario, None
         state = self.session.whatif.replay(scenario, now_ns, is_typing=is_typing, is_first=not self._number)
         self._number = state.number
 
     def replaying(self) -> ReplayState:
-        return self.session.whatif.state(self.cluster.now_ns(), is_typing=KEYBOARD.is_busy(time.monotonic()))
+        return self.session.whatif.state(self.cluster.now_ns(), is_typing=self._is_typing)
+
+    @property
+    def _is_typing(self) -> bool:
+        return not KEYBOARD.is_at_rest(time.monotonic(), REST_SECONDS)
 
     def _is_known(self, scenario: Scenario) -> bool:
         """Whether the answer exists or is being computed: a comment changes the text and asks nothing new."""

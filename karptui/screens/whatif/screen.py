@@ -198,12 +198,17 @@ class WhatIfScreen(FrameScreen):
 
     def _ask_soon(self) -> None:
         """Replay after a pause in typing, and show the notes before."""
-        if self._timer is not None:
-            self._timer.stop()
+        self._stop_timer()
         self.result.note_change(is_of_cluster=False)
         self._timer = self.set_timer(REPLAY_AFTER_SECONDS, self.ask)
 
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
     def ask(self) -> None:
+        self._stop_timer()
         if self.is_attached:
             self._show_sheet()
             self.whatif.ask()
@@ -220,9 +225,9 @@ class WhatIfScreen(FrameScreen):
             self.refresh_info()
 
     def show_state(self) -> None:
-        """Follow the cluster: replay after changes, and show the progress."""
+        """Follow the cluster: replay after changes, unless an edit is about to be replayed, and show the progress."""
         self.result.show_busy(self.whatif.replaying())
-        if self.whatif.follow():
+        if self._timer is None and self.whatif.follow():
             self.result.note_change(is_of_cluster=True)
             self.ask()
 

@@ -122,8 +122,8 @@ class Keys:
 
     is_typing = False
 
-    def is_busy(self, _now: float) -> bool:
-        return self.is_typing
+    def is_at_rest(self, _now: float, _seconds: float) -> bool:
+        return not self.is_typing
 
 
 def asked(cluster: Cluster) -> list[Scenario]:

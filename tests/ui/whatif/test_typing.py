@@ -6,8 +6,9 @@ import pytest
 
 from karptui.screens.whatif import screen as whatif_screen
 from karptui.screens.whatif.screen import WhatIfScreen
-from tests.builders import text_of
-from tests.ui.whatif.bench import open_whatif, press, settled
+from karptui.sources.demo.source import DemoSource
+from tests.builders import SECOND_NS, text_of
+from tests.ui.whatif.bench import forward, open_whatif, press, settled
 
 
 def result_text(screen: WhatIfScreen) -> str:
@@ -36,3 +37,21 @@ async def test_quick_edits_follow_the_cursor_and_wait_while_letters_come(monkeyp
         screen.ask()
         assert screen.whatif.documents.is_taken_apart
         assert "spec.weight" in result_text(screen)
+
+
+async def test_a_changed_cluster_waits_for_the_edit_that_is_about_to_be_replayed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with open_whatif() as (app, pilot, screen):
+        monkeypatch.setattr(whatif_screen, "REPLAY_AFTER_SECONDS", 3600.0)
+        await pilot.press("right")
+        asked, taken = app.whatif.replaying().number, app.whatif.book.answers[0]
+        forward(app, 30 * SECOND_NS)
+        assert isinstance(app.follower.source, DemoSource)
+        app.follower.source.step()
+        await settled(pilot)
+        assert (app.whatif.replaying().number, app.whatif.book.answers[0]) == (asked, taken)
+        screen.ask()
+        await settled(pilot)
+        assert app.whatif.book.answers[0] is not taken
+        assert not app.whatif.replaying().is_outdated, "the edit is replayed on the cluster of now"
