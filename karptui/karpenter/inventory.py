@@ -61,8 +61,9 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     pod_templates: tuple[PodTemplateObject, ...] = ()
     leases: tuple[Lease, ...] = ()
     vpas: tuple[VerticalPodAutoscaler, ...] = ()
-    webhooks: tuple[WebhookConfiguration, ...] = ()
     """Of a snapshot; a live cluster's are read for right-sizing only."""
+    webhooks: tuple[WebhookConfiguration, ...] = ()
+    """Of a snapshot; a live cluster's are not read."""
     unread: frozenset[str] = frozenset()
     """Kinds that could not be read, so an empty tuple does not mean that there are none."""
 

@@ -24,8 +24,17 @@ from karptui.kube.resources import nano
 from karptui.kube.taints import HARD_EFFECTS, untolerated
 from karptui.kube.timestamps import ABSENT_NS, DAY_NS, HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.kube.volumes import PersistentVolumeClaim
-from karptui.pending import causes
-from karptui.pending.causes import ENGINE, SILENT, Cause, Diagnosis, PodDestination
+from karptui.pending.causes import (
+    ENGINE,
+    SILENT,
+    Cause,
+    Diagnosis,
+    PodDestination,
+    awaited_driver,
+    gone_host,
+    gone_node,
+    is_of_another_claim,
+)
 from karptui.pending.crowding import crowding_of
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 from karptui.provisioning.instance_types import alternatives_of
@@ -279,9 +288,9 @@ def held_by(
     unmet = unmet or _uncounted_requests(pod, messages, state, version) or _crowded(pod, messages, state, now_ns)
     if unmet is not None:
         return unmet
-    if host := causes.gone_host(pod, state):
+    if host := gone_host(pod, state):
         return Disagreement(DisagreementCode.HOST_GONE, nodes=(host,))
-    if (gone := causes.gone_node(pod, state)) is not None:
+    if (gone := gone_node(pod, state)) is not None:
         claim, node = gone
         return Disagreement(DisagreementCode.VOLUME_NODE_GONE, name=claim, nodes=(node,))
     if (used := volumes.exclusive_user(pod)) is not None:
@@ -305,11 +314,12 @@ def _unbound(claim: PersistentVolumeClaim, state: ClusterState, now_ns: int) -> 
         classes = state.of(Kind.STORAGE_CLASS).values()
         has_default = Kind.STORAGE_CLASS in state.unread or any(each.is_default for each in classes)
         return Disagreement(DisagreementCode.NO_STORAGE_CLASS, name=claim.name, has_default=has_default)
-    if causes.is_of_another_claim(claim, state):
+    if is_of_another_claim(claim, state):
         return Disagreement(DisagreementCode.VOLUME_OF_ANOTHER, name=claim.name, user=claim.volume_name)
-    driver, code = causes.awaited_driver(claim, state, now_ns), DisagreementCode.VOLUME_NOT_CREATED
-    drivers = _drivers(state) if driver else ()
-    return Disagreement(code, claim.created_ns, name=claim.name, user=driver, drivers=drivers) if driver else None
+    driver, code = awaited_driver(claim, state, now_ns), DisagreementCode.VOLUME_NOT_CREATED
+    if not driver:
+        return None
+    return Disagreement(code, claim.created_ns, name=claim.name, user=driver, drivers=_drivers(state))
 
 
 def scheduler_runs(scheduler: str, state: ClusterState) -> bool:

@@ -11,17 +11,18 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.churn.moves import KUBELET
 from karptui.kube.objects import Event, controller_of
 from karptui.kube.pod import Pod
+from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.verdict.creation import FAILED_CREATE
 
 if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
 
 
-def events_of_pods(view: ClusterView, failed: Sequence[Pod]) -> Iterator[Event]:
+def events_of_pods(view: ClusterView, failed: Sequence[Pod], pause: Pause = no_pause) -> Iterator[Event]:
     """Yield why pods failed, unless an event tells it, or a pod that runs has replaced one that was rejected."""
     events = view.state.events.values() if failed else ()
     told = {(event.reason, event.involved_namespace, event.involved_name) for event in events}
-    newest = _newest_running(view, failed)
+    newest = _newest_running(view, failed, pause)
     for pod in failed:
         reason = pod.trouble.failure
         is_over = reason != "Evicted" and newest.get(_place(pod), 0) > pod.created_ns
@@ -61,10 +62,10 @@ def _place(pod: Pod) -> tuple[str, str]:
     return (owner.uid if owner is not None else pod.uid), pod.node_name if pod.template.is_daemonset_owned else ""
 
 
-def _newest_running(view: ClusterView, failed: Sequence[Pod]) -> dict[tuple[str, str], int]:
+def _newest_running(view: ClusterView, failed: Sequence[Pod], pause: Pause) -> dict[tuple[str, str], int]:
     """Return when the newest pod that runs in the place of failed pods was created: it replaces older ones."""
     places, newest = {_place(pod) for pod in failed}, dict[tuple[str, str], int]()
-    for pod in view.state.pods.values() if places else ():
+    for pod in with_pauses([*view.state.pods.values()] if places else (), pause):
         if pod.phase == "Running" and (place := _place(pod)) in places:
             newest[place] = max(newest.get(place, 0), pod.created_ns)
     return newest

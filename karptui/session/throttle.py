@@ -27,7 +27,7 @@ KEY_PAUSE_SECONDS: Final = 0.01
 KEY_REST_SECONDS: Final = 1.0
 """A thread rests no longer than this, even if keys keep coming."""
 REST_SECONDS: Final = 1.5
-"""Garbage collection, which stops all threads, waits for so long without a key."""
+"""If no key follows within this time, the user rests: garbage, whose collection stops all threads, is collected."""
 PUT_OFF_SECONDS: Final = 120.0
 """But no longer than this while the user types."""
 LEAST_SECONDS: Final = 0.2

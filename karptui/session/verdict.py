@@ -87,7 +87,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
     events = [*view.state.events.values(), *events_of_workloads(view, now_ns)]
     replicas = _sets_with_refused_pods(view, events)
     pods = _pods(view, replicas.keys(), pause)
-    events += events_of_pods(view, pods.failed)
+    events += events_of_pods(view, pods.failed, pause)
     pods.crashing.extend(_between_crashes(pods, now_ns))
     limits = PdbLimits(view.state.pdbs.values())
     entries = sorted(view.node_entries, key=attrgetter("name"))

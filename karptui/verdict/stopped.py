@@ -41,8 +41,10 @@ def stopped_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
     unsynced = unsynced_claims(case)
     if unsynced:
         refusal = stopping_refusal(case)
-        refusals = {line.claim.name: refusal_message(line) for line in case.nodes if line.claim is not None}
-        others = frozenset(b.object_key for b in unsynced if refusals.get(b.object_key, "") not in ("", refusal))
+        names = {blocker.object_key for blocker in unsynced}
+        lines = {line.claim.name: line for line in case.nodes if line.claim is not None and line.claim.name in names}
+        refusals = {name: refusal_message(line) for name, line in lines.items()}
+        others = frozenset(name for name, message in refusals.items() if message not in ("", refusal))
         unsynced = [blocker for blocker in unsynced if refusals.get(blocker.object_key, "") == refusal]
         since = min((blocker.since_ns for blocker in unsynced if blocker.since_ns), default=None)
         is_long = since is None or case.now_ns - since >= LAUNCH_PATIENCE_NS

@@ -24,6 +24,7 @@ from karptui.screens.whatif.dialogs import Dialogs, ask_about_unsaved, ask_aside
 from karptui.screens.whatif.edit_dialogs import EditDialogs
 from karptui.screens.whatif.panes import EditorPane, ResultPane
 from karptui.screens.whatif.quick_edits import QuickEdits
+from karptui.session.throttle import KEY_SECONDS
 from karptui.sources.source import SourceError
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import INSTANCE_TYPE, Target
@@ -33,8 +34,8 @@ from karptui.whatif.scenario import NOTHING, Opening, Replay, Scenario
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.yaml_editor import CompletionList
 
-REPLAY_AFTER_SECONDS: Final = 0.15
-"""How long after the last key a scenario is replayed."""
+REPLAY_AFTER_SECONDS: Final = KEY_SECONDS
+"""How long after the last key a scenario is replayed: the user does not type any more."""
 
 
 class WhatIfScreen(FrameScreen):
