@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from karptui.clock import Clock
 from karptui.session.answers import Focus
 from karptui.session.follower import ClusterFollower
-from karptui.session.throttle import GARBAGE, KEY_REST_SECONDS, KEYBOARD, MERGE_SECONDS, MergeThrottle
+from karptui.session.throttle import GARBAGE, KEYBOARD, MERGE_SECONDS, MergeThrottle
 
 TAKING_OVER: Final = "applying changes"
 IDLE_POLLS: Final = 4
@@ -103,9 +103,8 @@ class Feed:
         self._polling.add_done_callback(self._polled)
 
     async def _poll_in_thread(self) -> None:
-        latest = time.monotonic() + KEY_REST_SECONDS
-        while (now := time.monotonic()) < latest and (left := KEYBOARD.rest_seconds(now, MERGE_SECONDS)) > 0:
-            await asyncio.sleep(left)
+        for seconds in KEYBOARD.rests(MERGE_SECONDS):
+            await asyncio.sleep(seconds)
         follower, began = self.follower, time.monotonic()
         is_changed = await asyncio.to_thread(follower.poll, self.now_ns())
         self._pace.took(began, time.monotonic())

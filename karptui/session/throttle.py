@@ -105,6 +105,12 @@ class Keyboard:
             return 0.0
         return max((DRAWN_SECONDS if since < DRAWN_SECONDS else KEY_SECONDS) - since, 0.0)
 
+    def rests(self, work_seconds: float = TURN_SECONDS) -> Iterator[float]:
+        """Yield the seconds to sleep, again and again, until such work delays no key."""
+        latest = time.monotonic() + KEY_REST_SECONDS
+        while (now := time.monotonic()) < latest and (left := self.rest_seconds(now, work_seconds)) > 0:
+            yield min(left, KEY_PAUSE_SECONDS)
+
     def is_at_rest(self, now: float, seconds: float) -> bool:
         """Whether no key was pressed for this many seconds."""
         return now - self._pressed_at >= seconds
@@ -156,10 +162,9 @@ class ThreadThrottle:
             return
         if worked - self._worked < SLICE_SECONDS:
             return
-        latest = time.monotonic() + KEY_REST_SECONDS
         time.sleep(PAUSE_SECONDS)
-        while (now := time.monotonic()) < latest and (left := self._keyboard.rest_seconds(now)) > 0:
-            time.sleep(min(left, KEY_PAUSE_SECONDS))
+        for seconds in self._keyboard.rests():
+            time.sleep(seconds)
         self._worked = time.thread_time()
 
 

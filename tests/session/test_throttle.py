@@ -143,7 +143,7 @@ def test_threads_work_once_a_second_while_keys_keep_coming(clock: Clock, monkeyp
     keyboard = module.Keyboard()
     throttle = module.ThreadThrottle(keyboard)
     throttle.take()
-    monkeypatch.setattr(keyboard, "rest_seconds", lambda now: module.KEY_SECONDS)
+    monkeypatch.setattr(keyboard, "rest_seconds", lambda *_: module.KEY_SECONDS)
     clock.work(1.0)
     throttle.take()
     assert clock.slept == pytest.approx(module.KEY_REST_SECONDS, abs=module.KEY_PAUSE_SECONDS)
