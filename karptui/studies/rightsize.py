@@ -39,8 +39,8 @@ PATCHED: Final = {
 """Kinds whose pod template can be patched, with their apiVersion."""
 MOST_ALONE: Final = 20
 NO_USAGE: Final = (
-    "there are no recommendations, and nothing is recommended without usage data: VerticalPodAutoscalers with a status,"
-    " usage in this cluster's history, or karptui rightsize with --krr FILE or --prometheus URL are needed"
+    "there are no recommendations: they come from VerticalPodAutoscalers with a status, from the usage in this"
+    " cluster's history, or from karptui rightsize --krr FILE or --prometheus URL"
 )
 _MI: Final = 2**20
 Templates = Mapping[PodTemplate, PodTemplate]

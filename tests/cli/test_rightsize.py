@@ -131,7 +131,7 @@ def test_krr_replaces_the_vpas_and_names_percentile_and_history(run: Run, story:
     ('{"scans": [{"object": 3}]}', "krr.json: is no result of krr -f json: Expected `object`, got `int`"),
     (json.dumps(krr((WORKER, "a lot", 1))), "StatefulSet trino/worker: container app: recommended.requests.cpu"),
     (json.dumps(krr((WORKER, -1, 1))), "recommended.requests.cpu.value is -1.0, no amount"),
-    (json.dumps(krr((WORKER, "?", None))), "there are no recommendations, and nothing is recommended"),
+    (json.dumps(krr((WORKER, "?", None))), "there are no recommendations: they come from"),
     (json.dumps(krr(("Deployment/no/where", 1, 1))), "none of the 1 workloads with recommendations has pods"),
 ])  # fmt: skip
 def test_what_is_no_recommendation_is_told(text: str, problem: str, run: Run, story: Path, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_only_the_window_before_the_moment_counts(history: Path, run: Run) -> No
     assert "measured in the last 8h" in document["source"]
     assert "4h55m measured" in document["source"], "hours 23 to 27: hour 22 begins before the window"
     error = run("rightsize", "--snapshot", str(history), "--at", "-29h", "--window", "1h", status=2).err
-    assert "there are no recommendations, and nothing is recommended without usage data" in error
+    assert "there are no recommendations: they come from" in error
 
 
 def test_vpas_go_before_recorded_usage_that_is_not_asked_for(
@@ -241,9 +241,7 @@ def test_vpas_go_before_recorded_usage_that_is_not_asked_for(
     error = run("rightsize", "--snapshot", str(story), "--percentile", "95", status=2).err
     assert "is not one history that karptui has recorded" in error
     error = run("rightsize", "--demo", "--horizon", "10m", status=2).err
-    assert (
-        "usage in this cluster's history, or karptui rightsize with --krr FILE or --prometheus URL are needed" in error
-    )
+    assert "from the usage in this cluster's history, or from karptui rightsize --krr FILE" in error
     record_demo(history_file("demo", "demo"), 10)
     assert "there are no recommendations" in run("rightsize", "--demo", "--window", "1d", status=2).err
 

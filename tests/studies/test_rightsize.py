@@ -123,7 +123,7 @@ def test_larger_requests_and_those_of_daemonsets() -> None:
 
 
 def test_workloads_without_data_or_counterpart() -> None:
-    with pytest.raises(RequestError, match="nothing is recommended without usage data"):
+    with pytest.raises(RequestError, match="there are no recommendations"):
         rightsize(cluster(*four()), of())
     with pytest.raises(RequestError, match="none of the 1 workloads with recommendations has pods"):
         rightsize(cluster(*four()), of(wants(workload="Deployment/shop/other", cpu="1")))
