@@ -70,7 +70,7 @@ def changes_of(history: History, from_ns: int, to_ns: int) -> ChangeSet:
 
 
 def versions_between(history: History, from_ns: int, to_ns: int) -> Iterator[Change]:
-    """Yield the versions of objects in a time, in order; when those of a pause were made is 0."""
+    """Yield the versions of objects between two instants, in order; ``at_ns`` is 0 if nothing was recorded then."""
     for session in history.sessions():
         if from_ns < session.from_ns <= to_ns:
             opening = history.objects_at(session.from_ns).values()

@@ -90,7 +90,7 @@ class SteadyHeld:
 
 
 def _looks(held: Held) -> tuple[object, ...]:
-    """Return what sums that look alike have in common."""
+    """Return a key that is equal for sums that are displayed alike."""
     return held.currency, bool(held.nodes), bool(held.unpriced), held.certainty, f"{held.per_hour:.2f}"
 
 

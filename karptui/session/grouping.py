@@ -41,7 +41,7 @@ class Folding(NamedTuple):
         return is_folded is not (name in self.exceptions)
 
     def with_default(self, *, is_folded: bool) -> Folding:
-        """Return the same, with defaults for what the user has not chosen."""
+        """Return this folding; if the user has not chosen, with the given default."""
         return self if self.is_folded is not None else self._replace(is_folded=is_folded)
 
     def toggled(self, name: str) -> Folding:

@@ -132,7 +132,7 @@ def past_of(history: History, from_ns: int, to_ns: int, pools: Mapping[str, Node
 def _walked(
     history: History, from_ns: int, to_ns: int
 ) -> tuple[dict[str, NodeClaim], list[GoneClaim], dict[str, Event], dict[str, Change]]:
-    """Return the NodeClaims at the end, those that went, all events, and the last state of each pod."""
+    """Return the NodeClaims at the end, the removed NodeClaims, all events, and the last state of each pod."""
     claims: dict[str, NodeClaim] = {}
     gone: list[GoneClaim] = []
     events: dict[str, Event] = {}

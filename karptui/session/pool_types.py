@@ -221,7 +221,7 @@ def offered_types(
     else from nodes of other providers.
 
     Args:
-        settings: Karpenter's; they may differ from those of the evidence.
+        settings: Karpenter's settings; they may differ from the settings in the evidence.
         unread: NodeClasses that were not read; when None, as the NodePools report them.
     """
     if evidence.instance_types is not None:

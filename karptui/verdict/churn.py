@@ -1,4 +1,4 @@
-"""Findings about nodes and pods that come and go, or do not where they should."""
+"""Findings about nodes and pods that come and go too often, or that should go and stay."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ TERMINATION_HANDLER: Final = "aws-node-termination-handler"
 """Source of the events of the AWS Node Termination Handler."""
 _NO_SCALE: Final = "FailedGetScale"
 _NOT_SCALED: Final = ("FailedGetResourceMetric", "FailedGetExternalMetric", "FailedGetPodsMetric", _NO_SCALE)
-"""Reasons of events about HorizontalPodAutoscalers that cannot read a metric, or what they scale."""
+"""Reasons of events if a HorizontalPodAutoscaler cannot read a metric, or cannot read its target."""
 _METRICS: Final = "metrics API: "
 """In their messages, before the error; which metric is not read does not matter."""
 _SAVING: Final = (Removal.EMPTY, Removal.UNDERUTILIZED)
-"""Reasons for which nodes are removed because too little runs on them."""
+"""Removal reasons of nodes that run too little."""
 
 
 def churn_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -93,7 +93,7 @@ def _drift_reasons(case: VerdictCase, pool: str) -> tuple[str, ...]:
 
 
 def _evicted(case: VerdictCase, reasons: Collection[str]) -> list[tuple[str, int]]:
-    """Return the workload of which Karpenter evicted most pods for a reason of a loop, and how many; empty if few."""
+    """Return the workload whose pods Karpenter evicted most often for these reasons, with the number; empty if few."""
     moved = case.advice.moved if case.advice is not None else ()
     most = next((item for item in moved if set(reasons) & {*item.reasons}), None)
     return [(most.workload, most.moves)] if most is not None and most.moves >= FEWEST else []

@@ -257,7 +257,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         if difference is None and not is_old:
             continue
         runtime = (pod.message for pod in pods if pod.exit_reason in UNSTARTABLE)
-        # A DaemonSet's pods on other nodes do nothing for the nodes of those that crash.
+        # A DaemonSet's pods do not replace each other: each serves its own node.
         is_replaced = bool(runs) and not pods[0].owner.startswith(_DAEMONSET)
         yield _of_pods(
             pods,

@@ -35,7 +35,7 @@ MANY_RESTARTS: Final = 3
 CRASHED_NS: Final = 30 * MINUTE_NS
 """Restarts are over if the last one is older than this."""
 _WITHOUT_KARPENTER: Final = FAULTY - {Cause.NO_POOL} | {Cause.OTHER_SCHEDULER}
-"""Causes for which pods are pending whether Karpenter acts or not."""
+"""Causes that keep pods pending even if Karpenter acts."""
 LEASE_GRACE_NS: Final = MINUTE_NS
 """Karpenter renews its lease every few seconds: one this old has no live holder."""
 

@@ -747,7 +747,7 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     hidden: Sequence[str] = ()
     """Kinds that may not be listed, in the plural."""
     ignored: Mapping[str, FindingSeverity] = MappingProxyType({})
-    """Those of them that answers count as none, and how much that matters."""
+    """Hidden kinds that karptui takes as empty, each with the severity of that assumption."""
     assumed: Mapping[str, str] = EMPTY_LABELS
     """NodeClasses that exist and were not read, and the image that is assumed of each."""
     unread: tuple[str, ...] = ()

@@ -326,7 +326,7 @@ def unsynced_claims(case: VerdictCase) -> list[Blocker]:
 def stopping_refusal(case: VerdictCase) -> str:
     """Return why the oldest NodeClaim without provider ID, which stops everything, was refused; empty if it was not.
 
-    One that is young and was not refused may be launched at any moment.
+    A young NodeClaim that was not refused may be launched at any moment.
     """
     names = {blocker.object_key for blocker in unsynced_claims(case)}
     claims = [(line.claim, refusal_message(line)) for line in case.nodes if line.claim and line.claim.name in names]

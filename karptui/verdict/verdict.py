@@ -71,7 +71,7 @@ _NAMES_POOLS: Final = (FindingCode.NODECLASS_NOT_READY, FindingCode.POOL_NOT_REA
 
 
 def _with_budgets(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]:
-    """Return findings in which the drift that a disruption budget blocks counts its other nodes too: one cause."""
+    """Return the findings; a disruption budget that blocks both drifted and other nodes has one finding."""
     drifts = {f.names: f for f in findings if f.code is FindingCode.DRIFT and f.detail == Code.BUDGET_ZERO}
     others = {
         f.names: f

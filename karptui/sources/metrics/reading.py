@@ -131,19 +131,19 @@ _FAMILIES: Final[Mapping[bytes, tuple[str, ...]]] = {
     b"leader_election_master_status": ("leads", "name"),
     b"process_start_time_seconds": ("started",),
 }
-"""What a family tells, and the labels by which its values are kept; they are sums over all other labels."""
+"""Our name of each metric family, and the labels that its values are grouped by; values are summed over the others."""
 _OPTIONAL: Final = frozenset({"reason", "consolidation_type", "version", "name"})
 """Labels that may be missing."""
 _POOLS: Final = ("pools", "created", "disrupted", "terminated")
-"""What names NodePools; one may have launched nothing yet."""
+"""Families whose labels name NodePools. A NodePool that has launched nothing has no counter of launches."""
 _LEADER: Final = "karpenter"
-"""Beginning of the name of its leader election."""
+"""Prefix of the name of Karpenter's leader election."""
 
 _Sums = dict[tuple[str, ...], float]
 
 
 def _summed(text: bytes) -> dict[str, _Sums]:
-    """Return the values in a text: what they tell, by labels; without what is not finite."""
+    """Return the finite values of a text, by our name of the family and then by labels."""
     sums: dict[str, _Sums] = {kept[0]: {} for kept in _FAMILIES.values()}
     for family, labels, value in samples(text, _FAMILIES, _PREFIXES):
         what, *names = _FAMILIES[family.encode()]

@@ -97,8 +97,8 @@ _SHORT: Final[Mapping[str, str]] = {
     "InsufficientCapacityError": "sold out",
 }
 _LONG_WORD: Final = 8
+"""The age of a verdict is left out if the verdict is this long; the lines below the table show it."""
 _OF_OTHERS: Final = (DisagreementCode.OTHERS_FULL, DisagreementCode.OTHERS_CORDONED)
-"""Length of a short verdict from which its age is left out; the lines below the table show it."""
 _CSI: Final = "csi"
 """In the names of drivers that register with the kubelet; other provisioners have no part on nodes."""
 _POD_SET: Final = re.compile(r"couldn't assign flavors to pod set [^:]+: ")
@@ -109,7 +109,7 @@ _ABBREVIATIONS: Final = (
     (" because it does not contain annotation", ""),
     ("pvc with immediate volume binding mode must be bound", "immediate binding, not bound"),
 )
-"""Parts of Karpenter's messages about faulty pods, and their short forms."""
+"""Long words in messages of Karpenter about faulty pods, and their short forms."""
 MOST_PROBLEM: Final = 80
 """Maximum length of a pod's fault in a row; its detail shows all of it."""
 _OF_TYPES: Final = re.compile(r"no instance type [^,;]+")
