@@ -116,7 +116,7 @@ class ClusterSession(RowServer):
         return self._objects.pending_reasons(self._view())
 
     def last_hour(self, now_ns: int) -> tuple[int | None, ...]:
-        from karptui.disruption.churn.last_hour import alive
+        from karptui.disruption.churn.life import alive
 
         churn = self._churn.churn(self._view(), now_ns)
         return alive(churn.lives, churn.window.since_ns, churn.window.now_ns) if churn is not None else ()

@@ -7,8 +7,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.churn.last_hour import alive
-from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.life import Life, alive
 from karptui.disruption.churn.report import Churn
 from karptui.disruption.joint_saving import JointFigures
 from karptui.kube.group import group_by

@@ -16,6 +16,7 @@ from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZON
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim, pool_in_name
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Event
+from karptui.kube.timestamps import NS_PER_SECOND
 
 LAUNCHING: Final = "DisruptionLaunching"
 """Reason of events about NodeClaims that replace others."""
@@ -257,3 +258,28 @@ def removed(lives: Sequence[Life], since_ns: int) -> Iterator[Life]:
 def created(lives: Sequence[Life], since_ns: int) -> Iterator[Life]:
     """Yield the lives that began at or after a time."""
     return (life for life in lives if life.created_ns and life.created_ns >= since_ns)
+
+
+BINS: Final = 12
+BIN_NS: Final = 300 * NS_PER_SECOND
+"""The last hour in steps of five minutes."""
+
+
+def alive(lives: Iterable[Life], since_ns: int, now_ns: int) -> tuple[int | None, ...]:
+    """Return the number of NodeClaims at the end of each step; None for steps before the known period.
+
+    A NodeClaim whose creation is unknown counts from the beginning, unless its launch failed: Karpenter deletes such a
+    NodeClaim within seconds.
+
+    Args:
+        since_ns: When removals became known: nanoseconds since the epoch.
+        now_ns: The current time, where the last step ends.
+    """
+    lives = [life for life in lives if life.created_ns or life.why is not Removal.LAUNCH_FAILED]
+    ends = [now_ns - BIN_NS * (BINS - 1 - step) for step in range(BINS)]
+    return tuple(
+        sum(life.created_ns <= end and not 0 < (life.gone_ns or life.removed_ns) <= end for life in lives)
+        if end >= since_ns
+        else None
+        for end in ends
+    )

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from karptui.disruption.churn.last_hour import alive
-from karptui.disruption.churn.life import Life, Removal, created, lives, removed
+from karptui.disruption.churn.life import Life, Removal, alive, created, lives, removed
 from karptui.disruption.churn.loops import Loop, Succession, is_short, pool_loops, relaunches, workload_loops
 from karptui.disruption.churn.moves import Move, Moved, WorkloadNames, is_eviction, moved_workloads, moves_of
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory

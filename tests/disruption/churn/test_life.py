@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.disruption.churn.life import Removal, command_reason, lives, why_by_events, why_removed
+from karptui.disruption.churn.life import Removal, alive, command_reason, lives, why_by_events, why_removed
 from karptui.karpenter.labels import TERMINATION_TIMESTAMP
 from karptui.kube.objects import Event
 from karptui.kube.timestamps import format_timestamp
@@ -105,3 +105,12 @@ def test_an_event_about_an_existing_claim_is_not_counted_twice() -> None:
     events = (event_at("general-abcde", "DisruptionLaunching", "Launching NodeClaim: Underutilized"),)
     (life,) = lives((a_nodeclaim(),), (), events, POOLS)
     assert (life.made_for, life.why) == (Removal.UNDERUTILIZED, None)
+
+
+def test_claims_that_were_never_launched_are_not_counted_from_the_beginning() -> None:
+    events = (
+        event_at("general-refused", "InsufficientCapacityError", "NodeClaim general-refused event: …", at=20),
+        event_at("general-replaced", "DisruptionTerminating", "Disrupting NodeClaim: Empty", at=18),
+    )
+    counts = alive(lives((), (), events, POOLS), ago(30), ago(0))
+    assert counts == (None,) * 5 + (1, 1, 1, 0, 0, 0, 0)
