@@ -123,7 +123,7 @@ def _fact(findings: NodeFindings, now_ns: int) -> str:
         case "DRAIN" | "DELETING":
             return drain_text(findings, now_ns)
         case "WAITS" if findings.why.outcome is None:
-            return "but disruption is blocked cluster-wide, and until then its outcome is unknown"
+            return "but disruption is blocked in the whole cluster; the outcome is known once it resumes"
         case "OK" | "WAITS":
             outlook = findings.outlook
             if outlook is None or not outlook.now.goes:

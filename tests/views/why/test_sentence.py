@@ -82,7 +82,7 @@ def test_a_node_of_which_nobody_can_tell_whether_it_would_go() -> None:
     findings = NodeFindings(key="claim/c", node_name="n", pool_name="p", why=waits, blockers=())
     assert sentence(findings) == (
         "blocked (cluster)  consolidation wants it, but disruption is blocked"
-        " cluster-wide, and until then its outcome is unknown"
+        " in the whole cluster; the outcome is known once it resumes"
     )
     nodefindings = NodeFindings(
         key="c", node_name="n", pool_name="p", why=replace(waits, outcome=Outcome.DELETE), blockers=()
