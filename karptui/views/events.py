@@ -54,7 +54,7 @@ def event_sentences(entry: EventEntry, now_ns: int) -> tuple[Pieces, ...]:
     if entry.last_ns:
         head += [between, (f"{clock_text(entry.last_ns)}, {age_text(entry.last_ns, now_ns)} ago", Tone.NORMAL)]
     if entry.count > 1:
-        since = f" in {age_text(entry.first_ns, entry.last_ns)}" if entry.first_ns and entry.last_ns else ""
+        since = f" in {age_text(entry.first_ns, entry.last_ns)}" if 0 < entry.first_ns < entry.last_ns else ""
         head += [between, (f"{count_text(entry.count)} times{since}", Tone.NORMAL)]
     return tuple(head), ((entry.message or "no message", Tone.NORMAL if entry.message else Tone.MUTED),)
 

@@ -127,6 +127,8 @@ def test_steps_of_one_instant_stand_in_their_order() -> None:
     (entry(),
      "Node ip-1.ec2.internal · FailedDraining · reported by karpenter · 11:59:07Z, 60s ago · 1,200 times in 119m",
      "4 pods\x1b[2J wait"),
+    (msgspec.structs.replace(BORN, count=2),
+     "Node ip-1.ec2.internal · Created · recorded by the object itself · 12:00:07Z, 0s ago · 2 times", "no message"),
     (BORN, "Node ip-1.ec2.internal · Created · recorded by the object itself · 12:00:07Z, 0s ago", "no message"),
     (TIMELESS, "Pod web/p · X · reported by an unnamed source · 2 times", "4 pods\x1b[2J wait"),
 ])  # fmt: skip
