@@ -13,7 +13,7 @@ import msgspec
 
 from karptui.disruption.removal import assumed_seconds
 from karptui.karpenter.labels import NODEPOOL
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, HOUR_NS, MINUTE_NS, NS_PER_SECOND
@@ -115,9 +115,14 @@ def simulation_ns(measured_seconds: float | None, seed: int, nodes: int) -> int:
 
 
 def joined_since(claim: NodeClaim) -> int:
-    """Return the time at which a NodeClaim's node joined, ``ABSENT_NS`` if it did not or that is unknown."""
-    registered = claim.condition("Registered")
-    return registered.last_transition_ns if registered is not None and registered.status == "True" else ABSENT_NS
+    """Return the time at which a NodeClaim's node joined or was rebooted last.
+
+    ``ABSENT_NS`` if it did not join, is being rebooted, or that is unknown.
+    """
+    rebooting, registered = claim.condition(REBOOTING), claim.condition("Registered")
+    if registered is None or registered.status != "True" or claim.is_true(REBOOTING):
+        return ABSENT_NS
+    return max(registered.last_transition_ns, rebooting.last_transition_ns if rebooting is not None else ABSENT_NS)
 
 
 def observed(claims: Iterable[NodeClaim]) -> Durations:

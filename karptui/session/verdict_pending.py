@@ -56,10 +56,14 @@ _PREEMPTED: Final = "Preempted"
 
 
 def pending_lines(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
-    """Yield pending pods by group; before they are analysed, one group of all that are pending for a minute."""
+    """Yield pending pods by group; before they are analysed, one group of all that are pending for a minute.
+
+    Pods that give way to all others wait for room by design.
+    """
     if view.pending is not None:
         preempted = _preempted(view, now_ns)
-        for group in view.pending.groups:
+        groups = (g for g in view.pending.groups if g.first.template.priority >= 0 or not _keeps_place(g.first))
+        for group in groups:
             yield replace(_group_line(view, group, now_ns), preempted=preempted[group.origin])
         return
     late = [
@@ -234,7 +238,7 @@ def _with_user(view: ClusterView, line: LimitLine, nodes: Sequence[StateNode], p
                 origin = origins.of(pod)
                 asked[origin] += amount
                 pods[origin] += 1
-                if pod.template.priority >= 0 and all(map(_PAUSE.search, pod.template.images)):
+                if pod.template.priority >= 0 and _keeps_place(pod):
                     kept.add(origin)
     user, most = next(iter(asked.most_common(1)), ("", 0))
     used = sum(state.capacity_nano.get(line.resource, 0) for state in nodes)
@@ -244,6 +248,11 @@ def _with_user(view: ClusterView, line: LimitLine, nodes: Sequence[StateNode], p
     if not user:
         return line
     return replace(line, user=user, user_pods=pods[user], placeholders=_limit_text(line.resource, asked[user]))
+
+
+def _keeps_place(pod: Pod) -> bool:
+    """Return whether a pod is a placeholder."""
+    return all(map(_PAUSE.search, pod.template.images))
 
 
 def _with_types(view: ClusterView, line: LimitLine) -> LimitLine:

@@ -66,8 +66,10 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
             continue
         static = next((pool for pool in case.pools if pool.name == name and pool.is_static), None)
         limit = (static.limits or {}).get(NODES) if static is not None else None
+        is_ahead = is_budget and all(map(_was_never_open, lines))
+        manner = Manner.CLOSED if is_ahead else manners.most_common(1)[0][0]
         yield ClusterFinding(
-            severity=FindingSeverity.WARNING,
+            severity=FindingSeverity.INFO if is_ahead else FindingSeverity.WARNING,
             code=FindingCode.DRIFT,
             since_ns=since or None,
             objects=(f"NodePool/{name}",),
@@ -79,10 +81,19 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
             of_nodes=limit.units if limit is not None else 0,
             closed_until_ns=min(ends, default=None) if not is_budget else None,
             used_by=used_by,
-            manner=manners.most_common(1)[0][0] if is_budget else Manner.STATIC if static else Manner.PLAIN,
+            manner=manner if is_budget else Manner.STATIC if static else Manner.PLAIN,
             screen="claims",
             filter_text=f"pool={name}",
         )
+
+
+def _was_never_open(line: VerdictNode) -> bool:
+    """Return whether the disruption budget of a drifted node has a window ahead and none since the node drifted."""
+    budgets = own_blockers(line, WhyCode.BUDGET)
+    return bool(budgets) and all(
+        blocker.until_ns is not None and blocker.since_ns is not None and blocker.since_ns <= _drifted_ns(line)
+        for blocker in budgets
+    )
 
 
 def _closed_pdbs(lines: Sequence[VerdictNode], reason: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from karptui.aws.user_data import refused_labels
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.churn.life import LAUNCHING, Removal, command_reason
 from karptui.disruption.codes import Code
+from karptui.disruption.command import Method
 from karptui.disruption.termination import BY_INTERRUPTION, INSTANCE_ENDS
 from karptui.forward.durations import joined_since, observed
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, OS
@@ -279,17 +280,28 @@ def _static_nodes(case: VerdictCase, name: str) -> tuple[int, int]:
 
 
 def _drifted_behind(case: VerdictCase, pool: str, refusals: Sequence[LaunchRefusal]) -> list[Condition]:
-    """Return the condition Drifted of a NodePool's nodes if all replacements of drifted nodes were refused."""
+    """Return the condition Drifted of a NodePool's nodes if all replacements of drifted nodes were refused.
+
+    Karpenter does not always report what it launches for. If no pod is pending, and drift may go on, it is drift:
+    consolidation comes after it.
+    """
     refused, first_ns = {refusal.nodeclaim for refusal in refusals}, min(refusal.first_ns for refusal in refusals)
     lines = [line for line in case.nodes if line.pool == pool and line.claim is not None]
     if any(
         line.goes or (line.claim and line.claim.created_ns >= first_ns and line.claim.provider_id) for line in lines
     ):
         return []
-    if Removal.DRIFTED not in _replaces(case, refused):
+    reasons = _replaces(case, refused)
+    if Removal.DRIFTED not in reasons and (reasons or case.pending or not any(map(_may_drift, lines))):
         return []
     drifted = (line.claim.condition("Drifted") for line in lines if line.claim is not None)
     return [condition for condition in drifted if condition is not None and condition.status == "True"]
+
+
+def _may_drift(line: VerdictNode) -> bool:
+    """Return whether drift wants a node, and nothing blocks it."""
+    lanes = line.findings.lanes if line.findings is not None else ()
+    return any(lane.method == Method.DRIFT and lane.is_wanted and not lane.is_held for lane in lanes)
 
 
 def recent_refusals(case: VerdictCase) -> list[LaunchRefusal]:

@@ -9,7 +9,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from karptui.disruption.codes import WhyCode
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import deadline_of
 from karptui.karpenter.labels import RESERVATION_ID
 from karptui.karpenter.nodepool import NodePool
@@ -66,22 +67,43 @@ def _expiry(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield the protected pods that expiration ends within a day, the earliest first by name."""
     ends = sorted(
         (
-            (end, line.name, line)
+            (end, line.name, line, pods)
             for line in case.nodes
             if line.protected_pods and (end := forced_end_ns(line)) is not None and end > case.now_ns
             if line.goes or _expires_ns(line, case.now_ns) is not None
+            if (pods := _protected_until(line, end, case))
         ),
         key=lambda entry: entry[:2],
     )
     if not ends:
         return
-    end_ns, _, first = ends[0]
+    end_ns, _, first, names = ends[0]
     assert first.claim is not None
     yield replace(
-        _ending(end_ns, first, [line.protected_pods for _, _, line in ends], case.now_ns),
+        _ending(end_ns, first, [pods for _, _, _, pods in ends], case.now_ns),
         expires_ns=_expires_ns(first, case.now_ns),
-        names=first.protected_pods,
+        names=names,
     )
+
+
+def _protected_until(line: VerdictNode, end_ns: int, case: VerdictCase) -> tuple[str, ...]:
+    """Return the protected pods of a node whose protection lasts until an instant, as far as can be told."""
+    blockers = line.findings.blockers if line.findings is not None else ()
+    ending = {blocker.object_key for blocker in blockers if not _lasts(blocker, end_ns, case)}
+    return tuple(key for key in line.protected_pods if key not in ending)
+
+
+def _lasts(blocker: Blocker, end_ns: int, case: VerdictCase) -> bool:
+    """Return whether a blocker lasts until an instant, as far as can be told.
+
+    A rollout or an eviction uses up a PodDisruptionBudget for a while. One that allows no eviction now counts if it has
+    done so for as long as is left.
+    """
+    if blocker.until_ns is not None and blocker.until_ns < end_ns and not blocker.blocks_drain:
+        return False
+    if blocker.code is not Code.PDB_EXHAUSTED or blocker.value in case.closed_pdbs:
+        return True
+    return blocker.since_ns is not None and case.now_ns - blocker.since_ns >= end_ns - case.now_ns
 
 
 def _blocks_end(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -97,7 +119,7 @@ def _blocks_end(case: VerdictCase) -> Iterator[ClusterFinding]:
         pods = sum(line.pods for line in lines)
         if not pods or not 0 <= drain_ns - case.now_ns <= EXPIRY_HORIZON_NS:
             continue
-        protected = [key for line in lines for key in line.protected_pods]
+        protected = [key for line in lines for key in _protected_until(line, drain_ns, case)]
         is_urgent = bool(protected) and drain_ns - case.now_ns <= 2 * HOUR_NS
         yield ClusterFinding(
             severity=FindingSeverity.ERROR if is_urgent else FindingSeverity.WARNING,

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-from karptui.forward.durations import INSTANT, Durations, observed, simulation_ns
+from msgspec.structs import replace
+
+from karptui.forward.durations import INSTANT, Durations, joined_since, observed, simulation_ns
 from karptui.forward.observation import NodeEquivalence
 from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.timestamps import ABSENT_NS
 from tests.builders import NOW_NS, SECOND_NS, a_condition, a_node, a_nodeclaim, a_pod, an_owner
 from tests.forward.making import a_pair, a_world
 
@@ -19,6 +22,16 @@ def test_durations_are_medians_and_vary_by_seed() -> None:
     assert [simulation_ns(None, seed, 1_000) for seed in range(4)] == [0, 450_000_000, 900_000_000, 1_800_000_000]
     measured = [simulation_ns(0.3, seed, 1_000) for seed in range(5)]
     assert measured == [300_000_000, 150_000_000, 300_000_000, 600_000_000, 0]
+
+
+def test_a_node_joins_again_with_its_reboot() -> None:
+    joined = a_condition("Registered", since_ns=NOW_NS)
+    claim = a_nodeclaim(name="c", conditions=(joined,))
+    assert joined_since(claim) == NOW_NS
+    for status, since_ns in (("True", ABSENT_NS), ("False", NOW_NS + 60 * SECOND_NS)):
+        reboot = a_condition("Rebooting", status=status, since_ns=NOW_NS + 60 * SECOND_NS)
+        assert joined_since(replace(claim, conditions=(joined, reboot))) == since_ns
+    assert joined_since(a_nodeclaim(name="c", conditions=())) == ABSENT_NS
 
 
 def test_when_a_refused_eviction_is_tried_again() -> None:

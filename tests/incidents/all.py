@@ -59,6 +59,7 @@ from tests.incidents import (
     unplaced,
     unseen_causes,
     volumes,
+    waits,
     without_events,
     workloads,
 )
@@ -91,6 +92,7 @@ MODULES = (
     healthy_clusters,
     healthy_details,
     healthy_states,
+    waits,
     healthy_everyday,
     healthy_costs,
     workloads,

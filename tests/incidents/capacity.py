@@ -276,3 +276,19 @@ def fine_static_pool_is_scaled_up(c: Cluster) -> None:
     add_workload(c, "edge/gateway", on=pairs, count=8, age="17d", pool="gateway")
     for number in range(3):
         add_node(c, "gateway", "m6i.xlarge", c.zones[number], age="42s", stage="Launched")
+
+
+@incident(
+    story="Three spot nodes have been drifted for nine hours. EC2 refuses each replacement, and no pod is pending. Karpenter deletes refused NodeClaims before it reports that they were for drift.",
+    cause="3 drifted nodes of thumbs have not been replaced for 9 hours: EC2 has no spot capacity for the replacements.",
+    thread="aws/karpenter-provider-aws#8873",
+    must=[r"\bthumbs\b", "drift", n(3), "9 ?h", ICE],
+    must_not=[LAUNCHES, STUCK + "|always 0"],
+)
+def refused_replacements_without_a_reason(c: Cluster) -> None:
+    usual(c)
+    add_pool(c, "thumbs", families=("c6i",), sizes=("2xlarge",), capacity=("spot",))
+    pairs = [add_node(c, "thumbs", "c6i.2xlarge", zone, capacity="spot", age="12d", drifted="9h") for zone in c.zones]
+    add_workload(c, "media/thumbs", on=pairs, count=6, age="9d", cpu="3", memory="4Gi")
+    text = "InsufficientInstanceCapacity: We currently do not have sufficient c6i.2xlarge capacity in zones with support for 'gp3' volumes."
+    refused(c, "thumbs", [text], [], every=7, times=8)

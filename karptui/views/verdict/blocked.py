@@ -221,6 +221,9 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.manner == "at-once":
         nodes = f"{count_text(finding.nodes)} of {counted(finding.of_nodes, 'node')} of {finding.names[0]}"
         return f"Drift drains {nodes} at once{age_in_brackets(finding, now_ns)}: its disruption budgets allow it"
+    if finding.manner == "closed" and finding.until_ns is not None:
+        opens = f"when its disruption budget opens ({clock_text(finding.until_ns)[:5]} UTC)"
+        return f"{finding.names[0]}: drift of {nodes_text(finding)} can go on in {time_left(finding, now_ns)}, {opens}"
     why = _DRIFT_HELD.get(finding.detail, finding.detail)
     if finding.detail == "BUDGET_ZERO":
         why = f"its disruption budget {_shut(finding, now_ns)}"
