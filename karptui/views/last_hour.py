@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from karptui.disruption.churn.life import BIN_NS
+from karptui.disruption.churn.last_hour import BIN_NS
 from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.views.column import Column, Heading, ItemT, Schema, Value

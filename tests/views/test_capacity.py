@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.money import per_hour_text
-from karptui.disruption.churn.life import BIN_NS, BINS, Life
+from karptui.disruption.churn.last_hour import BIN_NS, BINS
+from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.report import Churn, ChurnWindow, alive_by_pool
 from karptui.session.capacity import GROUPINGS, capacity_entries
 from karptui.session.nodes import PodAccess

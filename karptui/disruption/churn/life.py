@@ -10,13 +10,13 @@ from typing import Final
 
 import msgspec
 
+from karptui.disruption.churn.last_hour import BIN_NS, BINS
 from karptui.disruption.termination import INTERRUPTIONS, Initiator, claim_initiator
 from karptui.karpenter.inventory import GoneClaim
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim, pool_in_name
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Event
-from karptui.kube.timestamps import NS_PER_SECOND
 
 LAUNCHING: Final = "DisruptionLaunching"
 """Reason of events about NodeClaims that replace others."""
@@ -258,11 +258,6 @@ def removed(lives: Sequence[Life], since_ns: int) -> Iterator[Life]:
 def created(lives: Sequence[Life], since_ns: int) -> Iterator[Life]:
     """Yield the lives that began at or after a time."""
     return (life for life in lives if life.created_ns and life.created_ns >= since_ns)
-
-
-BINS: Final = 12
-BIN_NS: Final = 300 * NS_PER_SECOND
-"""The last hour in steps of five minutes."""
 
 
 def alive(lives: Iterable[Life], since_ns: int, now_ns: int) -> tuple[int | None, ...]:
