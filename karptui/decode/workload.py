@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
+from karptui.decode.kinds import Kind
 from karptui.decode.pod_template import TemplateParts, build_template, deciding_annotations, volumes_of
 from karptui.decode.pod_wire import WirePodTemplate
 from karptui.decode.wire import (
@@ -15,10 +18,13 @@ from karptui.decode.wire import (
     conditions,
     label_selector,
     object_fields,
+    timestamp,
 )
 from karptui.kube.objects import condition_of
 from karptui.kube.pod import PodTemplate
-from karptui.kube.workload import DaemonSet, PodDisruptionBudget, PodTemplateObject, Service, Workload
+from karptui.kube.workload import DaemonSet, JobPods, PodDisruptionBudget, PodTemplateObject, Service, Workload
+
+_JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
 
 
 class WireBudgetSpec(Wire):
@@ -72,12 +78,23 @@ class WireWorkloadSpec(Wire):
     replicas: Int | None = None
     selector: WireSelector | None = None
     template: WirePodTemplate | None = None
+    parallelism: Int | None = None
+    completions: Int | None = None
+    suspend: bool | None = None
+    managed_by: str | None = None
 
 
 class WireWorkloadStatus(Wire):
     """``status`` of a workload."""
 
     conditions: list[WireCondition] | None = None
+    observed_generation: Int | None = None
+    replicas: Int | None = None
+    active: Int | None = None
+    succeeded: Int | None = None
+    failed: Int | None = None
+    terminating: Int | None = None
+    start_time: str | None = None
 
 
 class WireWorkload(WireObject):
@@ -131,6 +148,7 @@ def build_daemonset(wire: WireWorkload) -> DaemonSet:
     return DaemonSet(
         **fields,
         template=_template(template, fields["namespace"], copies_limits=True),
+        observed_generation=wire.status.observed_generation if wire.status else None,
         volumes=volumes_of(template.spec.volumes),
         selector=label_selector(spec.selector),
     )
@@ -139,7 +157,7 @@ def build_daemonset(wire: WireWorkload) -> DaemonSet:
 def build_workload(wire: AnyWireWorkload, api_version: str, kind: str) -> Workload:
     """Return any other workload."""
     fields = object_fields(wire.metadata)
-    spec = wire.spec or WireWorkloadSpec()
+    spec, status = wire.spec or WireWorkloadSpec(), wire.status or WireWorkloadStatus()
     selector = spec.selector
     if isinstance(selector, dict):
         selector = WireSelector(match_labels=selector)
@@ -151,7 +169,38 @@ def build_workload(wire: AnyWireWorkload, api_version: str, kind: str) -> Worklo
         selector=label_selector(selector),
         template=None if spec.template is None else _template(spec.template, fields["namespace"]),
         volumes=() if spec.template is None else volumes_of(spec.template.spec.volumes),
-        failure=condition_of(conditions(wire.status.conditions), "ReplicaFailure") if wire.status else None,
+        failure=condition_of(conditions(status.conditions), "ReplicaFailure"),
+        observed_generation=_observed_generation(wire.status, kind),
+        counted=status.replicas or 0,
+        job=_job_pods(spec, status) if isinstance(spec, WireWorkloadSpec) and status.start_time else None,
+    )
+
+
+def _observed_generation(status: WireWorkloadStatus | None, kind: str) -> int | None:
+    """Return the observed generation; 0 for a new Deployment or Job that no controller has written a status of."""
+    if kind in (Kind.DEPLOYMENT, Kind.JOB) and status == WireWorkloadStatus():
+        return 0
+    return status.observed_generation if status is not None else None
+
+
+def _job_pods(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> JobPods:
+    """Return the pods of a Job that has started.
+
+    Rule: ``manageJob`` in Kubernetes' pkg/controller/job/job_controller.go.
+    """
+    succeeded, parallelism = status.succeeded or 0, 1 if spec.parallelism is None else spec.parallelism
+    if spec.completions is None:
+        wanted = 0 if succeeded else parallelism
+    else:
+        wanted = min(parallelism, spec.completions - succeeded)
+    ends = any(c.type != "Suspended" and c.status == "True" for c in conditions(status.conditions))
+    if ends or spec.suspend or status.terminating or spec.managed_by not in (None, "", _JOB_CONTROLLER):
+        wanted = 0
+    return JobPods(
+        max(wanted, 0),
+        active=status.active or 0,
+        ended=succeeded + (status.failed or 0),
+        start_ns=timestamp(status.start_time, "status.startTime"),
     )
 
 

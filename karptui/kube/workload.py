@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from karptui.kube.objects import Condition, KubeObject, condition_of
 from karptui.kube.pod import PodTemplate, PodVolume
 from karptui.kube.selectors import LabelSelector
@@ -14,10 +16,24 @@ from karptui.kube.timestamps import ABSENT_NS
 class DaemonSet(KubeObject, frozen=True, kw_only=True, gc=False):
     """A DaemonSet with its pod template."""
 
+    observed_generation: int | None = None
+    """The generation that its controller has acted on, 0 before it has at all; None if that was not read."""
+
     template: PodTemplate
     """Missing requests are set to the limits, as Karpenter does for a DaemonSet without a live pod."""
     volumes: tuple[PodVolume, ...] = ()
     selector: LabelSelector | None = None
+
+
+class JobPods(msgspec.Struct, frozen=True, gc=False):
+    """Pods of a Job, as its controller counts them."""
+
+    wanted: int
+    """Pods that should run at the same time; 0 if it has ended, is suspended, or waits for pods to end."""
+    active: int = 0
+    ended: int = 0
+    """Pods that succeeded or failed."""
+    start_ns: int = ABSENT_NS
 
 
 class Workload(KubeObject, frozen=True, kw_only=True, gc=False):
@@ -32,6 +48,12 @@ class Workload(KubeObject, frozen=True, kw_only=True, gc=False):
     volumes: tuple[PodVolume, ...] = ()
     failure: Condition | None = None
     """Its condition ReplicaFailure: its controller cannot create or delete pods."""
+    observed_generation: int | None = None
+    """The generation that its controller has acted on, 0 before it has at all; None if that was not read."""
+    counted: int = 0
+    """``status.replicas``: the pods that its controller counts."""
+    job: JobPods | None = None
+    """None unless it is a Job that its controller has started."""
 
 
 class PodTemplateObject(KubeObject, frozen=True, kw_only=True, gc=False):

@@ -12,7 +12,7 @@ import msgspec
 
 from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.decode.kinds import Kind
-from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.labels import KEY_ALIASES, NODEPOOL, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.requirements import Requirements
@@ -76,6 +76,10 @@ class DisagreementCode(StrEnum):
     """The volume of its claim cannot be created, or its driver does not create it."""
     VOLUME_OF_ANOTHER = "volume of another claim"
     """Its claim names a volume that still belongs to another claim."""
+    VOLUME_LABEL = "volume's label on no node"
+    """Its volume requires an older label of nodes, which no node has, and which Karpenter reads as the newer one."""
+    VOLUME_ZONE = "volume's zone not read"
+    """A label of its volume ties it to a zone: kube-scheduler reads that, Karpenter does not."""
     NO_STORAGE_CLASS = "no StorageClass"
     """Its claim is not bound and names no StorageClass."""
     FOREIGN_TAINT = "taint of another controller"
@@ -136,6 +140,8 @@ DECISIVE: Final = frozenset(
         DisagreementCode.VOLUME_IN_USE,
         DisagreementCode.VOLUME_NOT_CREATED,
         DisagreementCode.VOLUME_OF_ANOTHER,
+        DisagreementCode.VOLUME_LABEL,
+        DisagreementCode.VOLUME_ZONE,
         DisagreementCode.NO_STORAGE_CLASS,
         DisagreementCode.FOREIGN_TAINT,
         DisagreementCode.GATE_UNSERVED,
@@ -164,6 +170,9 @@ _ADMITTED_LATER: Final = "insufficient unused quota"
 """In Kueue's messages about quota that other Workloads use: the group is next in turn."""
 PROVISIONING_FAILED: Final = "ProvisioningFailed"
 """Reason of a volume driver's events about claims whose volume it cannot create."""
+_ZONES: Final = (ZONE, *(key for key, newer in KEY_ALIASES.items() if newer == ZONE))
+_NO_ZONE: Final = "no available volume zone"
+"""In kube-scheduler's messages about nodes outside the zone of a volume's label."""
 _CLAIM_FAILED: Final = "FailedResourceClaimCreation"
 """Reason of the resource claim controller's events about pods."""
 _SCHEDULERS_OUTSIDE: Final = frozenset({"fargate-scheduler", "gke.io/optimize-utilization-scheduler"})
@@ -192,7 +201,7 @@ class Disagreement(msgspec.Struct, frozen=True):
     """Phase of the nominated node, empty if it is gone; None without a nominated node."""
     error_code: str = ""
     message: str = ""
-    """Error message of a failed launch without a code, or the label that a DaemonSet selects."""
+    """Error message of a failed launch without a code, label that a DaemonSet selects, or label or zone of a volume."""
     user: str = ""
     """The pod that uses the volume, its driver, the controller of the gate, or another scheduler than kube-scheduler.
 
@@ -285,6 +294,7 @@ def held_by(
         ends_ns, names = max(victim.deletion_ns for victim in victims), tuple(sorted(victim.key for victim in victims))
         return Disagreement(DisagreementCode.VICTIMS_REMAIN, ends_ns, now_ns, name=pod.nominated_node_name, nodes=names)
     unmet = _claim_not_created(pod, failed) or _too_many_volumes(pod, state, volumes)
+    unmet = unmet or _old_labels(pod, messages, state)
     unmet = unmet or _uncounted_requests(pod, messages, state, version) or _crowded(pod, messages, state, now_ns)
     if unmet is not None:
         return unmet
@@ -305,6 +315,28 @@ def held_by(
             return Disagreement(code, event.first_ns, name=claim, message=event.message)
         if bound is not None and (unbound := _unbound(bound, state, now_ns)) is not None:
             return unbound
+    return None
+
+
+def _old_labels(pod: Pod, messages: PodMessages, state: ClusterState) -> Disagreement | None:
+    """Return what kube-scheduler and Karpenter read differently in the labels that volumes name; None without it.
+
+    Rules: ``VolumeZone`` and ``TranslateInTreePVToCSI`` of Kubernetes: in-tree volumes get the label of their driver.
+    """
+    for name in (volume.claim_of(pod.name) for volume in pod.volumes):
+        claim = state.of(Kind.PVC).get(f"{pod.namespace}/{name}")
+        volume = state.of(Kind.PV).get(claim.volume_name) if claim is not None else None
+        if volume is None:
+            continue
+        terms = [{e.key for e in term.match_expressions} & KEY_ALIASES.keys() for term in volume.required_node_terms]
+        if terms and not (volume.is_aws_ebs or volume.in_tree_plugin):
+            labels = {key for node in state.nodes.values() if NODEPOOL in node.labels for key in node.labels}
+            lacking = [sorted(term - labels) for term in terms]
+            if labels and all(lacking):
+                return Disagreement(DisagreementCode.VOLUME_LABEL, name=name, message=lacking[0][0])
+        zone = next((volume.labels[key] for key in _ZONES if key in volume.labels), "")
+        if zone and not terms and messages.scheduler is not None and _NO_ZONE in messages.scheduler.message:
+            return Disagreement(DisagreementCode.VOLUME_ZONE, name=name, message=zone)
     return None
 
 

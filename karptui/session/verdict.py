@@ -40,7 +40,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.readiness import OPTIONAL, is_on_the_way, left_out
 from karptui.session.refusals import launch_refusals_of
 from karptui.session.status import plural, seen_ns
-from karptui.session.status_events import events_of_pods, events_of_workloads
+from karptui.session.status_events import events_of_jobs, events_of_pods, events_of_workloads, unobserved
 from karptui.session.verdict_pending import limit_lines, pending_lines
 from karptui.state.cluster import inventory_of
 from karptui.verdict.containers import CRASHED_NS
@@ -54,6 +54,7 @@ from karptui.verdict.finding import (
     OutlivedPod,
     PdbCounts,
     StartingPod,
+    Unobserved,
     VerdictCase,
     VerdictNode,
 )
@@ -84,7 +85,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
     """Return the findings about a cluster, worst first; the same in whatever order its objects were read."""
     metrics = view.evidence.metrics
     has_counters = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
-    events = [*view.state.events.values(), *events_of_workloads(view, now_ns)]
+    events = [*view.state.events.values(), *events_of_workloads(view, now_ns), *events_of_jobs(view, now_ns, pause)]
     replicas = _sets_with_refused_pods(view, events)
     pods = _pods(view, replicas.keys(), pause)
     events += events_of_pods(view, pods.failed, pause)
@@ -116,6 +117,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             outlived=tuple(_outlived(view, pods.outlived)),
             running_on=_running_on(view, [*pods.crashing, *pods.unready], pause),
             replicas={key: (pods.counts[key], count) for key, count in replicas.items() if Kind.POD not in hidden},
+            unobserved=unobserved(view, now_ns, pause) if is_file else Unobserved(),
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
             repairs=_repairs(view),
             refusals=launch_refusals_of(view.state),
@@ -343,7 +345,7 @@ class _PodsByFinding(NamedTuple):
     failed: list[Pod]
     """Failed themselves, not only their containers."""
     counts: Counter[str]
-    """Active pods by the given ReplicaSets and StatefulSets (``Kind/namespace/name``)."""
+    """Active pods by the given ReplicaSets, StatefulSets and Jobs (``Kind/namespace/name``)."""
 
 
 def _pods(view: ClusterView, sets: AbstractSet[str], pause: Pause) -> _PodsByFinding:
@@ -431,15 +433,15 @@ def _running_on(view: ClusterView, crashing: Sequence[StartingPod], pause: Pause
 
 
 def _sets_with_refused_pods(view: ClusterView, events: Iterable[Event]) -> dict[str, int]:
-    """Return the replicas of ReplicaSets and StatefulSets (``Kind/namespace/name``) whose pods are refused."""
+    """Return the wanted pods of ReplicaSets, StatefulSets and Jobs (``Kind/namespace/name``) whose pods are refused."""
     events = [event for event in events if event.reason == FAILED_CREATE]
     replicas: dict[str, int] = {}
-    for kind in (Kind.REPLICASET, Kind.STATEFULSET):
+    for kind in (Kind.REPLICASET, Kind.STATEFULSET, Kind.JOB):
         sets = view.state.of(kind) if events else {}
         for event in events:
             workload = sets.get(f"{event.involved_namespace}/{event.involved_name}")
-            if event.involved_kind == kind and workload is not None and workload.replicas:
-                replicas[f"{kind}/{workload.key}"] = workload.replicas
+            if event.involved_kind == kind and workload is not None and (workload.replicas or workload.job):
+                replicas[f"{kind}/{workload.key}"] = workload.job.wanted if workload.job else workload.replicas or 0
     return replicas
 
 

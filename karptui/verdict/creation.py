@@ -22,6 +22,8 @@ _LIMIT_RANGE: Final = re.compile(r"(?:maximum|minimum) \S+ usage per (?:Containe
 _FORBIDDEN: Final = re.compile(
     r'(?:Error creating: |create Pod .+? failed error: )?(?:pods "[^"]*" is forbidden: )?(.+)', re.DOTALL
 )
+MANY_UNOBSERVED: Final = 3
+"""A controller needs a moment to see a change: a list may have been made in that moment."""
 _TRIED_AGAIN: Final = "the object has been modified"
 """End of messages about two writers at the same time: the next try, a moment later, succeeds."""
 _NAMESPACE_ENDS: Final = "because it is being terminated"
@@ -80,6 +82,24 @@ def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=read_refusal(latest.message).message,
             manner=manner,
             screen="events",
+        )
+
+
+def stopped_controllers(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield that several objects wait for Kubernetes' own controllers, or one does and their lease is not renewed."""
+    told = case.unobserved
+    owners = (*told.changed, *told.short)
+    if len(owners) >= (1 if told.renewed_ns else MANY_UNOBSERVED):
+        yield ClusterFinding(
+            severity=FindingSeverity.ERROR,
+            code=FindingCode.CONTROLLERS_STOPPED,
+            since_ns=told.renewed_ns or told.since_ns or None,
+            objects=owners,
+            names=tuple(owner.partition("/")[2] for owner in owners),
+            nodes=len(told.short),
+            of_nodes=len(owners),
+            manner=Manner.PLAIN if told.renewed_ns else Manner.ON_SIGNS,
+            screen="pods",
         )
 
 

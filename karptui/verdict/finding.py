@@ -50,6 +50,8 @@ class FindingCode(StrEnum):
     """The Cluster Autoscaler adds nodes for pods that Karpenter also serves."""
     PODS_NOT_CREATED = "PODS_NOT_CREATED"
     """Controllers cannot create their pods, because an admission webhook, a quota or a policy refuses them."""
+    CONTROLLERS_STOPPED = "CONTROLLERS_STOPPED"
+    """Kubernetes' own controllers do not act: objects that changed, and missing pods, wait for them."""
     STOPPED = "STOPPED"
     """Karpenter disrupts nothing at all: a NodeClaim has no provider ID."""
     ALL_LEAVING = "ALL_LEAVING"
@@ -246,6 +248,8 @@ class Manner(StrEnum):
     """A node limit below the replicas of a static NodePool."""
     SPARES_TYPES = "spares-types"
     """A limit that stops only some of a NodePool's types."""
+    ON_SIGNS = "on-signs"
+    """Several objects point to it, and nothing tells it."""
     NOT_KARPENTERS = "not-karpenters"
     """Nothing is wrong, and no node is Karpenter's."""
 
@@ -691,6 +695,19 @@ class Controller(msgspec.Struct, frozen=True, kw_only=True):
     """When its namespace was deleted, if that is all that is left of it; else 0."""
 
 
+class Unobserved(msgspec.Struct, frozen=True):
+    """Objects that Kubernetes' own controllers do not act on."""
+
+    changed: tuple[str, ...] = ()
+    """``Kind/namespace/name`` of workloads and PodDisruptionBudgets whose newest generation none has acted on."""
+    short: tuple[str, ...] = ()
+    """Workloads some of whose pods are gone, and that are still counted as complete."""
+    since_ns: int = 0
+    """When the oldest object that none has acted on at all was created; 0 without one."""
+    renewed_ns: int = 0
+    """When kube-controller-manager last renewed its lease; 0 if that was lately, or is not known."""
+
+
 class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A cluster, as far as its verdict goes."""
 
@@ -721,7 +738,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     running_on: Mapping[str, Collection[str]] = MappingProxyType({})
     """Nodes on which other pods of their controllers (UIDs) run."""
     replicas: Mapping[str, tuple[int, int]] = MappingProxyType({})
-    """Running and desired pods of ReplicaSets and StatefulSets (``Kind/namespace/name``) whose pods are refused."""
+    """Running and desired pods of sets and Jobs (``Kind/namespace/name``) whose pods are refused."""
+    unobserved: Unobserved = Unobserved()
     repair_policies: Sequence[RepairPolicy] = ()
     """Conditions by which the provider detects unhealthy nodes."""
     repairs: bool | None = False

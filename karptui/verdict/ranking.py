@@ -22,6 +22,7 @@ _TIERS: Final[tuple[tuple[FindingCode, ...], ...]] = (
         FindingCode.NO_LEADER,
         FindingCode.KARPENTER_FORBIDDEN,
         FindingCode.PODS_NOT_CREATED,
+        FindingCode.CONTROLLERS_STOPPED,
         FindingCode.STOPPED,
         FindingCode.ALL_LEAVING,
         FindingCode.NO_NODEPOOLS,

@@ -14,7 +14,7 @@ from karptui.verdict.blocked import all_leaving, held, leaving_for_long
 from karptui.verdict.churn import churn_findings
 from karptui.verdict.containers import container_findings
 from karptui.verdict.controller import controller_findings, has_leader, is_running
-from karptui.verdict.creation import creation_findings
+from karptui.verdict.creation import creation_findings, stopped_controllers
 from karptui.verdict.drift import drift_findings
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
 from karptui.verdict.launches import launch_findings, without_expected
@@ -33,6 +33,7 @@ def verdict_of(case: VerdictCase, pause: Pause = no_pause) -> tuple[ClusterFindi
     pending = PendingPods(case.pending)
     subjects = (
         controller_findings(case, pending),
+        stopped_controllers(case),
         creation_findings(case),
         all_leaving(case),
         stopped_findings(case, pending),

@@ -12,7 +12,7 @@ from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement
 from karptui.kube.taints import Taint
-from karptui.kube.workload import Workload
+from karptui.kube.workload import JobPods, Workload
 
 from .samples import CREATED_NS, HOUR_NS, KINDS, READ_SELECTOR, SAMPLES, SECOND_NS, amounts, sample, text
 
@@ -136,6 +136,37 @@ def test_replication_controllers_select_by_a_plain_map() -> None:
 def test_workload_of_which_only_the_metadata_was_fetched() -> None:
     item = decoded(Kind.REPLICASET, {"spec": None})
     assert (item.template, item.volumes, item.selector, item.replicas) == (None, (), None, None)
+
+
+@pytest.mark.parametrize(("spec", "status", "pods"), [
+    ({}, {}, JobPods(1, start_ns=CREATED_NS)),
+    ({"parallelism": 6, "completions": 8}, {"active": 2}, JobPods(6, active=2, start_ns=CREATED_NS)),
+    ({"parallelism": 6, "completions": 8}, {"succeeded": 5, "failed": 1}, JobPods(3, ended=6, start_ns=CREATED_NS)),
+    ({"parallelism": 6, "completions": None}, {"succeeded": 1}, JobPods(0, ended=1, start_ns=CREATED_NS)),
+    ({"parallelism": 6, "completions": None}, {}, JobPods(6, start_ns=CREATED_NS)),
+    ({}, {"conditions": [{"type": "FailureTarget", "status": "True"}]}, JobPods(0, start_ns=CREATED_NS)),
+    ({"suspend": True}, {}, JobPods(0, start_ns=CREATED_NS)),
+    ({}, {"terminating": 1}, JobPods(0, start_ns=CREATED_NS)),
+    ({"managedBy": "kueue.x-k8s.io/multikueue"}, {}, JobPods(0, start_ns=CREATED_NS)),
+    ({"managedBy": "kubernetes.io/job-controller"}, {}, JobPods(1, start_ns=CREATED_NS)),
+])  # fmt: skip
+def test_pods_of_a_job(spec: dict[str, Any], status: dict[str, Any], pods: JobPods) -> None:
+    started = {"startTime": SAMPLES[Kind.JOB]["metadata"]["creationTimestamp"], **status}
+    item = decoded(Kind.JOB, {"spec": {"completions": 1, **spec}, "status": started})
+    assert (item.job, item.observed_generation) == (pods, None)
+
+
+@pytest.mark.parametrize(("kind", "status", "observed"), [
+    (Kind.DEPLOYMENT, {"observedGeneration": 2, "replicas": 3}, 2),
+    (Kind.DEPLOYMENT, {}, 0),
+    (Kind.DEPLOYMENT, None, None),
+    (Kind.JOB, {}, 0),
+    (Kind.STATEFULSET, {"replicas": 0}, None),
+    (Kind.CRONJOB, {}, None),
+    (Kind.DAEMONSET, {"observedGeneration": 2}, 2),
+])  # fmt: skip
+def test_generation_that_a_controller_has_seen(kind: Kind, status: dict[str, Any] | None, observed: int | None) -> None:
+    assert decoded(kind, {"status": status}).observed_generation == observed
 
 
 def test_pod_disruption_budget() -> None:

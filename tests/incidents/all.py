@@ -61,6 +61,7 @@ from tests.incidents import (
     volumes,
     waits,
     without_events,
+    without_pods,
     workloads,
 )
 from tests.incidents.incident import INCIDENTS
@@ -125,6 +126,7 @@ MODULES = (
     neighbours,
     unseen_causes,
     without_events,
+    without_pods,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

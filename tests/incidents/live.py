@@ -14,13 +14,19 @@ from tests.incidents.all import INCIDENTS
 SELECTORS: Final = [resource.field_selector for resource in (*LATER, AUTO_MODE_EVENTS) if resource.kind is Kind.EVENT]
 METADATA_ONLY: Final = {resource.api_kind for resource in LATER if resource.metadata_only}
 UNCOUNTED: Final = {
+    "controller-manager-is-down",
+    "controllers-have-stopped-by-lists",
+    "controllers-of-kubernetes-have-stopped",
     "critical-priority-in-a-namespace-without-quota",
+    "job-has-no-pods-without-events",
+    "job-makes-no-second-pod",
+    "jobs-of-a-cron-job-have-no-pods",
     "namespace-never-ends",
     "quota-is-exceeded-without-events",
     "storage-quota",
     "webhook-is-dead-without-events",
 }
-"""Of live ReplicaSets and StatefulSets only the metadata is read: neither missing pods nor conditions are known."""
+"""Of live ReplicaSets, StatefulSets and Jobs only the metadata is read: neither missing pods nor conditions are known."""
 EVERY: Final = 1 if os.environ.get("KARPTUI_ALL_GOLDENS") else 15
 """Of the incidents whose events are all watched, every so many are judged; with KARPTUI_ALL_GOLDENS all of them."""
 TOLD_BY_CONDITIONS: Final = ("FailedScheduling", "default-scheduler")

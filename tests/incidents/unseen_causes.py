@@ -77,7 +77,7 @@ def clock_of_karpenter_is_slow(c: Cluster) -> None:
 
 
 @incident(
-    story="A cluster of 2021 has EBS volumes that Kubernetes' in-tree driver made: their node affinity names failure-domain.beta.kubernetes.io/zone. The nodes that Karpenter launches do not have this label. Karpenter takes it for topology.kubernetes.io/zone and launches, kube-scheduler refuses: two nodes were launched for db/legacy-0 in 25 minutes.",
+    story="A cluster of 2021 has EBS volumes that were written by hand for the EBS driver: their node affinity names failure-domain.beta.kubernetes.io/zone. The nodes that Karpenter launches do not have this label. Karpenter takes it for topology.kubernetes.io/zone and launches, kube-scheduler refuses: two nodes were launched for db/legacy-0 in 25 minutes.",
     cause="db/legacy-0 is pending for 25 minutes: its volume requires the label failure-domain.beta.kubernetes.io/zone, which no node has.",
     thread="aws/karpenter-provider-aws#5194",
     must=["db/legacy", r"volume", r"failure-domain\.beta\.kubernetes\.io/zone", r"2[45] ?m"],
@@ -93,7 +93,24 @@ def volume_of_the_in_tree_driver(c: Cluster) -> None:
     pods[0]["spec"]["volumes"] = [volume]
     manifest = next(item for item in c.objects if item["kind"] == "PersistentVolume")
     manifest["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0]["matchExpressions"][0]["key"] = "failure-domain.beta.kubernetes.io/zone"  # fmt: skip
-    manifest["metadata"]["annotations"] = {"pv.kubernetes.io/migrated-to": "ebs.csi.aws.com", "pv.kubernetes.io/provisioned-by": "kubernetes.io/aws-ebs"}  # fmt: skip
+
+
+@incident(
+    story="A PersistentVolume of 2018 has no node affinity, only the zone label that the API server gave it then. kube-scheduler keeps its pod to us-east-1c; Karpenter does not read the label and finds room in another zone, so it launches nothing. The nodes in us-east-1c are full.",
+    cause="db/oldest-0 is pending for 36 minutes: the label of its volume ties it to us-east-1c, and Karpenter reads only the volume's node affinity.",
+    thread="kubernetes-sigs/karpenter#1018",
+    must=["db/oldest", r"volume", r"label", r"us-east-1c", r"3[56] ?m"],
+    must_not=[LAUNCHES, ICE, r"has room|it fits on"],
+)
+def volume_with_a_zone_label_alone(c: Cluster) -> None:
+    usual(c)
+    add_node(c, "general", "m6i.2xlarge", c.zones[1], age="3d")
+    text = no_node({"Insufficient cpu": 2, "node(s) had no available volume zone": 5})
+    pods = waiting(c, "db/oldest", 1, "36m", text, kind="StatefulSet", age="36m", cpu="2", memory="4Gi")
+    pods[0]["spec"]["volumes"] = [add_volume(c, "db", "data-oldest-0", c.zones[2], age="2700d")]
+    manifest = next(item for item in c.objects if item["kind"] == "PersistentVolume")
+    del manifest["spec"]["nodeAffinity"]
+    manifest["metadata"]["labels"] = {"failure-domain.beta.kubernetes.io/zone": c.zones[2]}
 
 
 @incident(

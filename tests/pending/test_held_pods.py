@@ -8,9 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import NODEPOOL, ZONE
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import SCHEDULING_GATED, PodTrouble, PodVolume
+from karptui.kube.selectors import NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.volumes import SELECTED_NODE, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -314,3 +316,39 @@ def test_cordoned_nodes_of_others_that_alone_have_the_labels_are_named(taints: t
     assert [disagreement_text(reason) for reason in group.disagreements] == [
         "only 1 node that Karpenter does not manage (n1) has all the required labels, and it is cordoned"
     ]
+
+
+OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
+
+
+def terms(*keys: str) -> tuple[NodeSelectorTerm, ...]:
+    return tuple(NodeSelectorTerm((NodeSelectorRequirement(key, "In", ("zone-a",)),)) for key in keys)
+
+
+LABELLED = {"labels": {OLD_ZONE: "zone-a"}}
+OUTSIDE = "0/1 nodes are available: 1 node(s) had no available volume zone."
+
+
+@pytest.mark.parametrize(("volume", "labels", "message", "text"), [
+    ({"required_node_terms": terms(OLD_ZONE)}, {}, "", f"requires the label {OLD_ZONE}, which no node of"),
+    ({"required_node_terms": terms(OLD_ZONE)}, {OLD_ZONE: "zone-b"}, "", ""),
+    ({"required_node_terms": terms(OLD_ZONE, ZONE)}, {}, "", ""),
+    ({"required_node_terms": terms(OLD_ZONE), "is_aws_ebs": True}, {}, "", ""),
+    ({"required_node_terms": terms(ZONE)}, {}, "", ""),
+    (LABELLED, {}, OUTSIDE, "a label of its volume data ties it to zone-a"),
+    (LABELLED, {}, "0/1 nodes are available: 1 Insufficient cpu.", ""),
+    (LABELLED | {"required_node_terms": terms(ZONE)}, {}, OUTSIDE, ""),
+])  # fmt: skip
+def test_labels_of_volumes_that_karpenter_reads_otherwise(
+    volume: dict[str, Any], labels: dict[str, str], message: str, text: str
+) -> None:
+    claim = PersistentVolumeClaim(name="data", namespace="default", volume_name="pv", phase="Bound")
+    pod = a_pod(name="pg", volumes=(PodVolume("data", "data"),), scheduled_message=message)
+    result = held(
+        pods=(pod,),
+        claims=(claim,),
+        volumes=(PersistentVolume(name="pv", **volume),),
+        nodes=(a_node(name="n1", labels={NODEPOOL: "default", **labels}),),
+    )
+    assert any("its volume" in each for each in result) is bool(text)
+    assert text in "\n".join(result)

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Lease, Namespace
 from karptui.kube.pod import Pod, PodTrouble
-from karptui.kube.workload import Workload
+from karptui.kube.workload import JobPods, Workload
 from karptui.session.cluster_view import ClusterView
-from karptui.session.status_events import events_of_pods, events_of_workloads
+from karptui.session.status_events import events_of_jobs, events_of_pods, events_of_workloads, unobserved
+from karptui.verdict.finding import Unobserved
 from tests.builders import MINUTE_NS, NOW_NS, a_pod, an_event, an_owner
 from tests.builders.clusters import state_of
 
@@ -96,3 +98,73 @@ def test_refused_pods_of_a_workload(change: dict[str, Any], *, is_told: bool) ->
 def test_a_deployment_repeats_what_its_replica_sets_tell() -> None:
     assert [kind for kind, _, _ in refusals(refused("Deployment"))] == ["Deployment"]
     assert [kind for kind, _, _ in refusals(refused("Deployment"), refused("ReplicaSet"))] == ["ReplicaSet"]
+
+
+def job(**change: Any) -> Workload:
+    pods = JobPods(**{"wanted": 3, "start_ns": NOW_NS - 48 * MINUTE_NS, **change})
+    return Workload(name="sum", namespace="etl", uid="job", api_version="batch/v1", kind="Job", job=pods)
+
+
+def pod_of_job(*, minutes: int) -> Pod:
+    pod = a_pod(name="sum-1", owner=an_owner(kind="Job", name="sum", uid="job"), namespace="etl", phase="Failed")
+    return replace(pod, ended_ns=NOW_NS - minutes * MINUTE_NS)
+
+
+@pytest.mark.parametrize(("change", "minutes"), [
+    ({}, 48),
+    ({"active": 1}, 48),
+    ({"active": 3}, None),
+    ({"wanted": 0}, None),
+    ({"start_ns": NOW_NS - 4 * MINUTE_NS}, None),
+    ({"ended": 1}, 20),
+    ({"ended": 1, "active": 1}, None),
+])  # fmt: skip
+def test_a_job_that_lacks_pods(change: dict[str, Any], minutes: int | None) -> None:
+    ended = pod_of_job(minutes=20)
+    told = an_event(about="Job/etl/sum", reason="FailedCreate")
+
+    def ages(**read: Any) -> list[int]:
+        view = ClusterView(state_of(Inventory(workloads=(job(**change),), pods=(ended,), **read)), {})
+        return [(NOW_NS - event.first_ns) // MINUTE_NS for event in events_of_jobs(view, NOW_NS)]
+
+    assert ages() == ([] if minutes is None else [minutes])
+    assert ages(events=(told,)) == []
+    assert ages(namespaces=(Namespace(name="etl", deletion_ns=NOW_NS - MINUTE_NS),)) == []
+
+
+@pytest.mark.parametrize(("minutes", "is_late"), [(14, False), (16, True)])
+def test_a_job_may_wait_before_it_replaces_a_failed_pod(minutes: int, *, is_late: bool) -> None:
+    view = ClusterView(state_of(Inventory(workloads=(job(ended=1),), pods=(pod_of_job(minutes=minutes),))), {})
+    assert bool([*events_of_jobs(view, NOW_NS)]) is is_late
+
+
+def deployment(name: str, *, observed: int | None = 3, minutes: int = 60) -> Workload:
+    at_ns = NOW_NS - minutes * MINUTE_NS
+    fields: dict[str, Any] = {"generation": 4, "created_ns": at_ns, "observed_generation": observed}
+    return Workload(name=name, namespace="shop", api_version="apps/v1", kind="Deployment", **fields)
+
+
+def test_what_no_controller_has_acted_on() -> None:
+    read = deployment("read", observed=4), deployment("unread", observed=None), deployment("new", observed=0, minutes=2)
+    late = deployment("web"), deployment("never", observed=0)
+    lease = Lease(name="kube-controller-manager", namespace="kube-system", renewed_ns=NOW_NS - 26 * MINUTE_NS)
+    state = state_of(Inventory(workloads=(*read, *late)))
+    told = unobserved(ClusterView(state, {}), NOW_NS)
+    assert told == Unobserved(("Deployment/shop/web", "Deployment/shop/never"), since_ns=NOW_NS - 60 * MINUTE_NS)
+    view = ClusterView(replace(state, objects={**state.objects, Kind.LEASE: {lease.key: lease}}), {})
+    assert unobserved(view, NOW_NS).renewed_ns == lease.renewed_ns
+
+
+def test_pods_that_a_replica_set_still_counts() -> None:
+    names = ("web", "api", "mail")
+    fields: dict[str, Any] = {"namespace": "shop", "api_version": "apps/v1", "kind": "ReplicaSet"}
+    sets = tuple(Workload(name=name, uid=name, replicas=2, counted=2, **fields) for name in names)
+    owners = [an_owner(name=name, uid=name) for name in names for _ in range(2)]
+    pods = [a_pod(name=f"pod-{n}", owner=owner, namespace="shop") for n, owner in enumerate(owners)]
+
+    def short(pods: list[Pod]) -> tuple[str, ...]:
+        return unobserved(ClusterView(state_of(Inventory(workloads=sets, pods=tuple(pods))), {}), NOW_NS).short
+
+    assert short(pods) == ()
+    assert short(pods[1:]) == ("ReplicaSet/shop/web",)
+    assert short([pods[0], pods[2]]) == ()

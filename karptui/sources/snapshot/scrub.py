@@ -64,6 +64,10 @@ _POD_STATUS: Final = (
 _CONTAINER_STATUSES: Final = ("containerStatuses", "initContainerStatuses")
 _CONTAINER_STATUS: Final = ("name", "ready", "restartCount", "resources", "allocatedResources")
 _STATE: Final = ("reason", "startedAt", "finishedAt", "exitCode")
+_WORKLOAD_SPEC: Final = (
+    *("replicas", "selector", "schedule", "updateStrategy"),
+    *("parallelism", "completions", "suspend", "managedBy"),
+)
 _LEASE: Final = ("holderIdentity", "renewTime", "leaseDurationSeconds")
 _NODE_SPEC: Final = ("providerID", "taints", "unschedulable")
 _NODE_STATUS: Final = ("capacity", "allocatable", "conditions", "addresses")
@@ -148,7 +152,7 @@ def _template(template: Mapping[str, Any]) -> dict[str, Any]:
 
 def _workload(workload: dict[str, Any]) -> dict[str, Any]:
     spec = _mapping(workload.get("spec"))
-    kept = _only(spec, ("replicas", "selector", "parallelism", "completions", "suspend", "schedule", "updateStrategy"))
+    kept = _only(spec, _WORKLOAD_SPEC)
     if "template" in spec:
         kept["template"] = _template(_mapping(spec["template"]))
     if "jobTemplate" in spec:

@@ -9,7 +9,7 @@ from typing import Final
 from karptui.aws.money import node_price_text
 from karptui.disruption.no_place import NO_POOLS, NO_TYPES
 from karptui.karpenter.instance_type import error_words
-from karptui.karpenter.labels import HOSTNAME, NODEPOOL, ZONE
+from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES, NODEPOOL, ZONE
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
@@ -516,15 +516,23 @@ def _refused_nodes_text(disagreement: Disagreement, where: str) -> str:
     return f"{nodes} {taint}"
 
 
+_OF_VOLUMES: Final = frozenset(
+    {
+        DisagreementCode.VOLUME_NODE_GONE,
+        DisagreementCode.VOLUME_IN_USE,
+        DisagreementCode.VOLUME_NOT_CREATED,
+        DisagreementCode.VOLUME_OF_ANOTHER,
+        DisagreementCode.VOLUME_LABEL,
+        DisagreementCode.VOLUME_ZONE,
+    }
+)
+
+
 def _decisive_text(disagreement: Disagreement) -> str:
     where = first_of([short_name(clean(node)) for node in disagreement.nodes], 1)
     match disagreement.code:
-        case DisagreementCode.VOLUME_NODE_GONE:
-            return f"its local volume {clean(disagreement.name)} is on node {where}, which does not exist"
-        case DisagreementCode.VOLUME_IN_USE:
-            return f"pod {clean(disagreement.user)} uses its volume {clean(disagreement.name)}, which is {ONE_POD}"
-        case DisagreementCode.VOLUME_NOT_CREATED | DisagreementCode.VOLUME_OF_ANOTHER:
-            return _no_volume_text(disagreement)
+        case code if code in _OF_VOLUMES:
+            return _volume_text(disagreement, where)
         case DisagreementCode.GATE_UNSERVED:
             gate = f"scheduling gate {clean(disagreement.name)} is not removed"
             return f"{gate}: {clean(disagreement.user)} has no ready pod" if disagreement.user else gate
@@ -573,6 +581,23 @@ def scheduler_words(pod: Pod) -> str:
 
 def _scheduler_words(name: str) -> str:
     return f"scheduler {clean(name)}" if name else "kube-scheduler"
+
+
+def _volume_text(disagreement: Disagreement, where: str) -> str:
+    match disagreement.code:
+        case DisagreementCode.VOLUME_NODE_GONE:
+            return f"its local volume {clean(disagreement.name)} is on node {where}, which does not exist"
+        case DisagreementCode.VOLUME_IN_USE:
+            return f"pod {clean(disagreement.user)} uses its volume {clean(disagreement.name)}, which is {ONE_POD}"
+        case DisagreementCode.VOLUME_LABEL:
+            label, newer = clean(disagreement.message), KEY_ALIASES[disagreement.message]
+            volume = f"its volume {clean(disagreement.name)} requires the label {label}"
+            return f"{volume}, which no node of Karpenter has; Karpenter reads it as {newer}"
+        case DisagreementCode.VOLUME_ZONE:
+            volume = f"a label of its volume {clean(disagreement.name)} ties it to {clean(disagreement.message)}"
+            return f"{volume}; Karpenter does not read it, only the volume's nodeAffinity"
+        case _:
+            return _no_volume_text(disagreement)
 
 
 def _no_volume_text(disagreement: Disagreement) -> str:

@@ -67,7 +67,7 @@ def _pods_not_created(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     name, *owners = finding.names
     run = f" ({count_text(finding.nodes)} of {count_text(finding.of_nodes)} exist)" if finding.of_nodes else ""
     of = f"No new pods of {first_of(owners, NAMED)}{lasting(finding, now_ns)}{run}"
-    message = quoted(finding.detail)
+    message = quoted(finding.detail) or "neither a status nor an event here says why"
     if finding.manner == "webhook-fails":
         return f"{of}: admission webhook {name} fails ({message})"
     if finding.manner == "webhook-denies":
@@ -77,6 +77,18 @@ def _pods_not_created(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.manner == "quota":
         return f"{of}: ResourceQuota {name} is used up ({message})"
     return f"{of}: {message}"
+
+
+def _controllers_stopped(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    of_both = finding.of_nodes - finding.nodes
+    changed, short = finding.names[:of_both], finding.names[of_both:]
+    signs = [f"{counted(len(changed), 'new or changed object')} ({first_of(changed, NAMED)})"] if changed else []
+    if short:
+        signs.append(f"{counted(len(short), 'workload')} without some of their pods ({first_of(short, NAMED)})")
+    text = f"Kubernetes' controllers do not act{age_in_brackets(finding, now_ns)} on {' and '.join(signs)}"
+    if finding.manner == "on-signs":
+        return f"{text}: check kube-controller-manager"
+    return f"{text}: kube-controller-manager does not renew its lease"
 
 
 def _stopped(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -161,6 +173,7 @@ SENTENCES: Final[Mapping[str, Say]] = {
     "NO_LEADER": _no_leader,
     "KARPENTER_FORBIDDEN": _karpenter_forbidden,
     "PODS_NOT_CREATED": _pods_not_created,
+    "CONTROLLERS_STOPPED": _controllers_stopped,
     "STOPPED": _stopped,
     "ALL_LEAVING": _all_leaving,
     "TWO_AUTOSCALERS": _two_autoscalers,
