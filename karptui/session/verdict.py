@@ -115,6 +115,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             unended=pods.unended,
             resizing=pods.resizing,
             outlived=tuple(_outlived(view, pods.outlived)),
+            pools_of=_pools_of_moved(view, pause),
             running_on=_running_on(view, [*pods.crashing, *pods.unready], pause),
             replicas={key: (pods.counts[key], count) for key, count in replicas.items() if Kind.POD not in hidden},
             unobserved=unobserved(view, now_ns, pause) if is_file else Unobserved(),
@@ -415,6 +416,17 @@ def _outlived(view: ClusterView, pods: Sequence[Pod]) -> Iterator[OutlivedPod]:
         yield OutlivedPod(
             pod.key, pod.node_name, origins.of(pod), pod.trouble.finished_ns, tuple(sorted(pod.trouble.outliving))
         )
+
+
+def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:
+    """Return the NodePools in which pods of moved workloads run, if NodePools are in a loop."""
+    report = view.advice
+    pools = {item.workload: set[str]() for item in report.moved} if report is not None and report.loops else {}
+    pool_of, origins = {entry.name: entry.pool for entry in view.node_entries}, OriginIndex(view.owners)
+    for pod in with_pauses([*view.state.pods.values()] if pools else (), pause):
+        if pod.node_name in pool_of and pod.is_active:
+            pools.get(origins.of(pod), set[str]()).add(pool_of[pod.node_name])
+    return pools
 
 
 def _running_on(view: ClusterView, crashing: Sequence[StartingPod], pause: Pause) -> dict[str, set[str]]:

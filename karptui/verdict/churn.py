@@ -67,7 +67,8 @@ def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
     for pool, loop in by_pool.items():
         objects = (f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in loop.claims)) if pool else ()
         reasons = tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN)
-        evicted = [(item.workload, item.times) for item in moved] or _evicted(case, reasons)
+        evicted = [(item.workload, item.times) for item in moved if _is_in(case, item.workload, pool)]
+        evicted = evicted or _evicted(case, reasons, pool)
         pause_ns = pauses.get(pool) if {*_SAVING}.issuperset(reason for reason, _ in loop.reasons) else None
         pause_ns = pause_ns if (pause_ns or 0) <= SHORT_PAUSE_NS else None
         yield ClusterFinding(
@@ -92,10 +93,17 @@ def _drift_reasons(case: VerdictCase, pool: str) -> tuple[str, ...]:
     return tuple(sorted({drift.reason for drift in drifted if drift is not None and drift.reason}))
 
 
-def _evicted(case: VerdictCase, reasons: Collection[str]) -> list[tuple[str, int]]:
+def _is_in(case: VerdictCase, workload: str, pool: str) -> bool:
+    """Return whether pods of a workload may have run in a NodePool: all that run now are in others if not."""
+    pools = case.pools_of.get(workload)
+    return not pool or not pools or pool in pools
+
+
+def _evicted(case: VerdictCase, reasons: Collection[str], pool: str) -> list[tuple[str, int]]:
     """Return the workload whose pods Karpenter evicted most often for these reasons, with the number; empty if few."""
     moved = case.advice.moved if case.advice is not None else ()
-    most = next((item for item in moved if set(reasons) & {*item.reasons}), None)
+    told = (item for item in moved if set(reasons) & {*item.reasons})
+    most = next((item for item in told if _is_in(case, item.workload, pool)), None)
     return [(most.workload, most.moves)] if most is not None and most.moves >= FEWEST else []
 
 

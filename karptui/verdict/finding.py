@@ -735,6 +735,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Pods that run and are not resized in place as their spec demands."""
     outlived: Sequence[OutlivedPod] = ()
     """Pods of Jobs that have finished but for a container that runs on."""
+    pools_of: Mapping[str, Collection[str]] = MappingProxyType({})
+    """NodePools in which pods of moved workloads (``Kind/namespace/name``) run; empty for nodes of no NodePool."""
     running_on: Mapping[str, Collection[str]] = MappingProxyType({})
     """Nodes on which other pods of their controllers (UIDs) run."""
     replicas: Mapping[str, tuple[int, int]] = MappingProxyType({})

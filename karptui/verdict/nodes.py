@@ -315,29 +315,36 @@ def _vanished(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield nodes that are short of something, and evictions for want of it: by resource, as far as that is told."""
     for pressure, resources in _PRESSURES.items():
-        lines: list[VerdictNode] = []
-        instants: list[int] = []
+        wanted, told = _evictions(case, resources), _reclaimed(case, resources)
+        usual = max(wanted, key=lambda name: len(wanted[name]), default="")
+        groups: dict[str, list[tuple[VerdictNode, int]]] = {resource: [] for resource in wanted}
         for line in case.nodes:
             condition = condition_of(line.node.conditions, pressure) if line.node is not None else None
             if condition is not None and condition.status == "True" and line.not_ready_ns is None and not line.goes:
-                lines.append(line)
-                instants.append(condition.last_transition_ns)
-        wanted = _evictions(case, resources)
-        evictions = [event for events in wanted.values() for event in events]
-        resource = max(wanted, key=lambda name: len(wanted[name]), default="")
-        evicted, last_ns = pods_of(evictions), max((event.last_ns for event in evictions), default=0)
-        if lines or (len(evicted) >= _MANY_EVICTED and case.now_ns - last_ns <= _OVER_NS):
-            yield _of_nodes(
-                FindingCode.NODE_PRESSURE,
-                lines,
-                *folded_by_namespace(evicted),
-                since_ns=min((ns for ns in instants if ns), default=None),
-                last_ns=last_ns or None,
-                pods=len(evicted),
-                detail=pressure if lines else resource,
-                reasons=(resource,) if lines and resource == _INODES else (),
-            )
+                groups.setdefault(told.get(line.name, usual), []).append((line, condition.last_transition_ns))
+        for resource, lines in groups.items():
+            evictions = wanted.get(resource, ())
+            evicted, last_ns = pods_of(evictions), max((event.last_ns for event in evictions), default=0)
+            if lines or (len(evicted) >= _MANY_EVICTED and case.now_ns - last_ns <= _OVER_NS):
+                yield _of_nodes(
+                    FindingCode.NODE_PRESSURE,
+                    [line for line, _ in lines],
+                    *folded_by_namespace(evicted),
+                    since_ns=min((ns for _, ns in lines if ns), default=None),
+                    last_ns=last_ns or None,
+                    pods=len(evicted),
+                    detail=pressure if lines else resource,
+                    reasons=(resource,) if lines and resource == _INODES else (),
+                )
+
+
+def _reclaimed(case: VerdictCase, resources: Sequence[str]) -> dict[str, str]:
+    """Return what the kubelets of nodes tried to reclaim last."""
+    told = sorted(case.recent("EvictionThresholdMet", kind="Node"), key=lambda event: event.last_ns)
+    named = ((event.involved_name, event.message.rpartition(" ")[2]) for event in told)
+    return {node: resource for node, resource in named if resource in resources}
 
 
 def _filling_up(case: VerdictCase) -> Iterator[ClusterFinding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.incidents.cluster import Cluster
+from tests.incidents.cluster import Cluster, owned_by
 from tests.incidents.fleets import fleet, gone_claim, usual
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n
 from tests.incidents.node_objects import add_node, both, conditions
@@ -89,26 +89,48 @@ def clock_of_a_node_is_wrong(c: Cluster) -> None:
 )
 def inodes_are_used_up(c: Cluster) -> None:
     usual(c)
-    add_pool(c, "ci", sizes=("2xlarge",), labels={"team": "ci"})
-    pairs = [add_node(c, "ci", "m6i.2xlarge", zone, age="26h") for zone in c.zones]
-    for pair in pairs[:2]:
+    _short_of_disk(c, "ci/npm", "inodes", nodes=2, evicted=11, minutes=23)
+
+
+def _short_of_disk(c: Cluster, workload: str, resource: str, *, nodes: int, evicted: int, minutes: int) -> None:
+    """Add a pool of the workload's namespace, some of whose nodes lack inodes or disk space and evict its pods."""
+    team, name = workload.split("/")
+    add_pool(c, team, sizes=("2xlarge",), labels={"team": team})
+    pairs = [add_node(c, team, "m6i.2xlarge", zone, age="26h") for zone in c.zones]
+    for pair in pairs[:nodes]:
         message = "kubelet has disk pressure"
-        pair.status["conditions"][1] |= {"status": "True", "reason": "KubeletHasDiskPressure", "lastTransitionTime": c.at("23m"), "message": message}  # fmt: skip
+        pair.status["conditions"][1] |= {"status": "True", "reason": "KubeletHasDiskPressure", "lastTransitionTime": c.at(f"{minutes}m"), "message": message}  # fmt: skip
         both(pair)[0]["spec"]["taints"] = [{"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}]
-        c.event(both(pair)[0], "EvictionThresholdMet", "Attempting to reclaim inodes", last="20s", first="23m", count=130, source="kubelet")  # fmt: skip
-    spec = {"nodeSelector": {"team": "ci"}}
-    running = add_workload(c, "ci/npm", on=pairs, count=9, age="22m", cpu="2", memory="4Gi", spec=spec)
-    parent = next(
-        item for item in c.objects if item["kind"] == "ReplicaSet" and item["metadata"]["name"].startswith("npm-")
-    )
-    text = "The node was low on resource: inodes. Threshold quantity: 2621440, available: 812544. "
-    for number in range(11):
+        c.event(both(pair)[0], "EvictionThresholdMet", f"Attempting to reclaim {resource}", last="20s", first=f"{minutes}m", count=130, source="kubelet")  # fmt: skip
+    spec = {"nodeSelector": {"team": team}}
+    running = add_workload(c, workload, on=pairs, count=9, age="22m", cpu="2", memory="4Gi", spec=spec)
+    parent = next(item for item in c.objects if item["kind"] == "ReplicaSet" and owned_by(item, name))
+    text = f"The node was low on resource: {resource}. Threshold quantity: 2621440, available: 812544. "
+    for number in range(evicted):
         pod = add_pod(
-            c, "ci", f"{parent['metadata']['name']}-ino{number:02}", node=pairs[number % 2], parent=parent, age=f"{60 + 115 * number}s",
-            labels=running[0]["metadata"]["labels"], cpu="2", memory="4Gi", spec=spec, phase="Failed",
+            c, team, f"{parent['metadata']['name']}-{resource[:3]}{number:02}", node=pairs[number % nodes], parent=parent,
+            age=f"{60 + 115 * number}s", labels=running[0]["metadata"]["labels"], cpu="2", memory="4Gi", spec=spec,
+            phase="Failed",
         )  # fmt: skip
         pod["status"] |= {"reason": "Evicted", "message": text}
         c.event(pod, "Evicted", text, last=f"{60 + 115 * number}s", source="kubelet")
+
+
+@incident(
+    story="Two nodes of pool ci run out of inodes, because of a cache of small files; for 23 minutes the kubelet evicts the pods of ci/npm, 7 so far. A third node, of pool etl, has been out of disk space for 49 minutes for another reason: the 5 pods of etl/sort that the kubelet evicted wrote large files.",
+    cause="Two nodes of ci have disk pressure for 23 minutes, because their inodes are used up (7 pods of ci/npm evicted); one node of etl has it for 49 minutes for want of disk space (5 pods of etl/sort evicted).",
+    thread="kubernetes/kubernetes#58820",
+    must=[
+        "inodes",
+        n(2) + r"[^\n]*\bci\b[^\n]*inodes[^\n]*" + n(7),
+        n(1) + r"[^\n]*\betl\b[^\n]*4[89] ?m[^\n]*" + n(5),
+    ],
+    must_not=[LAUNCHES, r"memory pressure|MemoryPressure|want of memory", n(12)],
+)
+def disks_fill_up_for_two_reasons(c: Cluster) -> None:
+    usual(c)
+    _short_of_disk(c, "ci/npm", "inodes", nodes=2, evicted=7, minutes=23)
+    _short_of_disk(c, "etl/sort", "ephemeral-storage", nodes=1, evicted=5, minutes=49)
 
 
 @incident(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
 from tests.incidents.disruption import CHURN
-from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet, gone_claim, refused, unschedulable, usual
+from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet, gone_claim, refused, replaced, unschedulable, usual
 from tests.incidents.incident import ICE, LAUNCHES, ROOM, incident, n, order_of
 from tests.incidents.node_objects import add_node, both, conditions
-from tests.incidents.objects import API, condition
+from tests.incidents.objects import API, condition, digest
 from tests.incidents.pods import (
     PROTECTED,
     add_local_volume,
@@ -411,3 +411,25 @@ def budget_forbids_drift_while_consolidation_works(c: Cluster) -> None:
         condition("DisruptionReason", "True", c.at("55s"), "Underutilized"),
         condition("Drained", "Unknown", c.at("50s"), "Draining", "Draining"),
     )
+
+
+@incident(
+    story="Karpenter launches small nodes for the pool bursts and removes them within minutes as underutilized, 5 in 40 minutes, because pods of ci/lint come and go. It also consolidated two larger nodes of the pool web in the same hour, which evicted 18 pods of shop/front, each once.",
+    cause="Node churn loop in bursts: 5 nodes were removed within minutes after their launch, with 15 evictions of ci/lint.",
+    thread="kubernetes-sigs/karpenter#735",
+    must=[r"\bbursts\b", n(5), "ci/lint", n(15), "evict"],
+    must_not=[LAUNCHES, r"bursts[^\n]*shop/front"],
+)
+def churn_of_one_pool_and_evictions_of_another(c: Cluster) -> None:
+    usual(c)
+    add_pool(c, "bursts", labels={"team": "ci"}, disruption={"consolidateAfter": "30s"})
+    add_pool(c, "web", labels={"team": "web"})
+    small = [add_node(c, "bursts", "m6i.xlarge", c.zones[number], age=f"{3 + 7 * number}m") for number in range(3)]
+    lint = add_workload(c, "ci/lint", on=small, count=9, age="4m", spec={"nodeSelector": {"team": "ci"}})
+    replaced(c, "bursts", "Underutilized", 5, every=8, of=lint)
+    large = [add_node(c, "web", "m6i.2xlarge", zone, age="4h") for zone in c.zones]
+    front = add_workload(c, "shop/front", on=large, count=18, age="30m", cpu="1", memory="4Gi", spec={"nodeSelector": {"team": "web"}})  # fmt: skip
+    for number in range(18):
+        meta = front[0]["metadata"] | {"name": f"{front[0]['metadata']['name'][:-6]}-{digest('gone', number)[:5]}"}
+        gone = {"apiVersion": "v1", "kind": "Pod", "metadata": meta | {"uid": digest(c.name, number)}}
+        c.event(gone, "Evicted", "Evicted pod: Underutilized", last=f"{31 + number % 2}m", kind="Normal")
