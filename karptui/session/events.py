@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim, is_untried
@@ -15,7 +16,7 @@ from karptui.kube.objects import Condition, Event
 from karptui.kube.recent import LastAnswer
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.session.cluster_view import ClusterView
-from karptui.state.cluster import ClusterState
+from karptui.session.status import is_file
 
 CONDITION: Final = "condition"
 """The source of what conditions tell."""
@@ -134,9 +135,10 @@ class Timeline:
     def entries(self, view: ClusterView) -> tuple[EventEntry, ...]:
         """Return a row for every object and reason; the same object for the same events, nodes and claims."""
         state = view.state
-        return self._entries.get((state.events, state.nodes, state.nodeclaims), lambda: self._built(state))
+        return self._entries.get((state.events, state.nodes, state.nodeclaims), lambda: self._built(view))
 
-    def _built(self, state: ClusterState) -> tuple[EventEntry, ...]:
+    def _built(self, view: ClusterView) -> tuple[EventEntry, ...]:
+        state = view.state
         entries_of_object: dict[str, tuple[Node | NodeClaim, tuple[EventEntry, ...]]] = {}
         for kind, items in (("Node", state.nodes), ("NodeClaim", state.nodeclaims)):
             for name, item in items.items():
@@ -146,4 +148,14 @@ class Timeline:
                 )
         moments = (entry for _, entries in entries_of_object.values() for entry in entries)
         self._entries_of_object = entries_of_object
-        return (*self._folded.get((state.events,), lambda: folded(state.events.values())), *moments)
+        of_statuses = folded(_events_of_statuses(view)) if is_file(view.statuses) else ()
+        return (*self._folded.get((state.events,), lambda: folded(state.events.values())), *moments, *of_statuses)
+
+
+def _events_of_statuses(view: ClusterView) -> Iterator[Event]:
+    """Yield why pods failed or cannot be created, if only statuses tell it."""
+    from karptui.session.status_events import events_of_pods, events_of_workloads  # noqa: PLC0415 - of files only
+
+    failed = [pod for pod in view.state.pods.values() if pod.trouble.failure]
+    for event in (*events_of_pods(view, failed), *events_of_workloads(view, 0)):
+        yield replace(event, source=CONDITION, last_ns=event.first_ns)

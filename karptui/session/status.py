@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Protocol
 
 ON_THE_WAY: Final = ("connecting", "syncing")
@@ -59,6 +60,11 @@ def seen_ns(status: KindStatus | None, now_ns: int) -> int:
     if status is None or status.phase == "live" or not status.last_contact_ns:
         return now_ns
     return min(status.last_contact_ns, now_ns)
+
+
+def is_file(statuses: Mapping[str, KindStatus]) -> bool:
+    """Return whether all kinds were read from a file."""
+    return {status.phase for status in statuses.values()} == {"offline"}
 
 
 def age_ns(status: KindStatus, merged_ns: int, now_ns: int) -> int | None:

@@ -136,7 +136,7 @@ def _last_ends(view: ClusterView, jobs: Collection[str], pause: Pause) -> dict[s
 
 def _event(reason: str, about: tuple[str, str, str], message: str, times: tuple[int, int]) -> Event:
     kind, namespace, name = about
-    event = Event(name=f"{kind}.{name}.{reason}", namespace=namespace, reason=reason, message=message)
+    event = Event(name=f"{kind}.{name}.{reason}", namespace=namespace, reason=reason, message=message, type="Warning")
     event = replace(event, source=KUBELET if kind == Kind.POD else "", first_ns=times[0], last_ns=times[1])
     return replace(event, involved_kind=kind, involved_namespace=namespace, involved_name=name)
 

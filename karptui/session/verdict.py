@@ -39,7 +39,7 @@ from karptui.session.nodeclasses import alias_of, assumed_of, lacks_nodeclasses
 from karptui.session.nodes import NodeEntry
 from karptui.session.readiness import OPTIONAL, is_on_the_way, left_out
 from karptui.session.refusals import launch_refusals_of
-from karptui.session.status import plural, seen_ns
+from karptui.session.status import is_file, plural, seen_ns
 from karptui.session.status_events import events_of_jobs, events_of_pods, events_of_workloads, unobserved
 from karptui.session.verdict_pending import limit_lines, pending_lines
 from karptui.state.cluster import inventory_of
@@ -93,9 +93,9 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
     limits = PdbLimits(view.state.pdbs.values())
     entries = sorted(view.node_entries, key=attrgetter("name"))
     unread = tuple(_unread_volumes(view)) if view.state.unread else ()
-    is_file = {status.phase for status in view.statuses.values()} == {"offline"}
+    from_file = is_file(view.statuses)
     hidden = [kind for kind in _NEEDED if kind in view.hidden and not _is_assumed(view, kind)]
-    if is_file and Kind.POD in view.state.unread and Kind.POD not in hidden:
+    if from_file and Kind.POD in view.state.unread and Kind.POD not in hidden:
         hidden.append(Kind.POD)
     return verdict_of(
         VerdictCase(
@@ -118,7 +118,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             pools_of=_pools_of_moved(view, pause),
             running_on=_running_on(view, [*pods.crashing, *pods.unready], pause),
             replicas={key: (pods.counts[key], count) for key, count in replicas.items() if Kind.POD not in hidden},
-            unobserved=unobserved(view, now_ns, pause) if is_file else Unobserved(),
+            unobserved=unobserved(view, now_ns, pause) if from_file else Unobserved(),
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
             repairs=_repairs(view),
             refusals=launch_refusals_of(view.state),
@@ -136,7 +136,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             uncounted_pdbs={pdb.key: pdb.sync_error for pdb in view.state.pdbs.values() if pdb.sync_error},
             hidden=tuple(map(plural, hidden)),
             ignored={
-                plural(kind): _severity(kind, is_list=is_file and Kind.EVENT in view.hidden)
+                plural(kind): _severity(kind, is_list=from_file and Kind.EVENT in view.hidden)
                 for kind in hidden
                 if kind in OPTIONAL
             },
@@ -146,7 +146,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             sees_claims=Kind.NODECLAIM not in view.hidden,
             sees_pods=Kind.POD not in hidden,
             sees_pools=Kind.NODEPOOL not in view.hidden,
-            is_file=is_file,
+            is_file=from_file,
             has_prices=not view.evidence.price_settings.is_disabled,
             timeouts=metrics.consolidation_timeouts.get("single", 0) if metrics is not None and has_counters else 0,
             started_ns=metrics.started_at_ns if metrics is not None and has_counters else None,

@@ -81,7 +81,7 @@ def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             of_nodes=sum(wanted for _, wanted in counts) if len(counts) == len(owners) else 0,
             detail=read_refusal(latest.message).message,
             manner=manner,
-            screen="events",
+            screen="events" if latest.message else "",
         )
 
 
@@ -99,7 +99,6 @@ def stopped_controllers(case: VerdictCase) -> Iterator[ClusterFinding]:
             nodes=len(told.short),
             of_nodes=len(owners),
             manner=Manner.PLAIN if told.renewed_ns else Manner.ON_SIGNS,
-            screen="pods",
         )
 
 

@@ -337,6 +337,7 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
                     pods=len(evicted),
                     detail=pressure if lines else resource,
                     reasons=(resource,) if lines and resource == _INODES else (),
+                    screen="nodes" if lines else "events",
                 )
 
 

@@ -24,7 +24,7 @@ def event_tone(entry: EventEntry) -> Tone:
     if not entry.is_transition:
         return Tone.WARNING if entry.is_warning else Tone.NORMAL
     if entry.condition is None:
-        return Tone.LEAVING if entry.reason == DELETED else Tone.NORMAL
+        return Tone.WARNING if entry.is_warning else Tone.LEAVING if entry.reason == DELETED else Tone.NORMAL
     return _condition_tone(entry.condition)
 
 

@@ -6,17 +6,22 @@ import msgspec
 import pytest
 
 from karptui.decode.kinds import Kind
+from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition, Event
+from karptui.kube.pod import PodTrouble
+from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView
 from karptui.session.events import EventEntry, Timeline, folded, transitions
+from karptui.sources.source import Phase
 from karptui.views.events import TABLE, event_sentences, event_text, event_tone
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
-from tests.builders import texts_of
-from tests.ui.fleet import HOUR, MINUTE, NOW_NS, Fleet, view_of
+from tests.builders import a_pod, texts_of
+from tests.builders.clusters import state_of
+from tests.ui.fleet import HOUR, MINUTE, NOW_NS, Fleet, status, view_of
 
 
 def event(name: str = "e", **given: Any) -> Event:
@@ -158,3 +163,22 @@ def test_what_stayed_the_same_is_not_made_again() -> None:
     second = timeline.entries(ClusterView(grown, view.statuses))
     assert len(second) == 4
     assert {id(entry) for entry in first} <= {id(entry) for entry in second}
+
+
+@pytest.mark.parametrize(("phase", "is_told"), [(Phase.OFFLINE, True), (Phase.LIVE, False)])
+def test_a_file_tells_why_pods_failed_and_are_refused(phase: Phase, *, is_told: bool) -> None:
+    pod = a_pod(name="web-1", namespace="shop", phase="Failed", created_ns=NOW_NS - HOUR)
+    pod = msgspec.structs.replace(pod, trouble=PodTrouble("low on memory", failure="Evicted"))
+    failure = Condition("ReplicaFailure", "True", "FailedCreate", "exceeded quota: q", NOW_NS)
+    web = Workload(name="web", namespace="shop", api_version="apps/v1", kind="ReplicaSet", replicas=2, failure=failure)
+    state = state_of(Inventory(pods=(pod,), workloads=(web,)))
+    entries = Timeline().entries(ClusterView(state, {Kind.POD: status(Kind.POD, phase)}))
+    told = [(entry.kind, entry.reason, entry.message, entry.last_ns, event_tone(entry)) for entry in entries]
+    assert (
+        told
+        == [
+            ("Pod", "Evicted", "low on memory", NOW_NS - HOUR, Tone.WARNING),
+            ("ReplicaSet", "FailedCreate", "exceeded quota: q", NOW_NS, Tone.WARNING),
+        ]
+        * is_told
+    )
