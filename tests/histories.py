@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from karptui.clock import FrozenClock
-from karptui.kube.container_usage import UsagePeriod
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
+from karptui.kube.usage import UsagePeriod
 from karptui.sources.demo.source import DemoSource
 from karptui.sources.history.recorder import Recorder
 from karptui.sources.history.store import Mark

@@ -744,8 +744,8 @@ EC2_ANSWERS: Final = {
 
 def _aws_answers() -> Target:
     from karptui.aws.region import FactKind
+    from karptui.sources.aws.calls import AwsError
     from karptui.sources.aws.questions import Questions
-    from karptui.sources.aws.trouble import AwsError
 
     clients = _FixedClients()
     questions = Questions(clients, now_ns=lambda: 1, wait=lambda _: False)

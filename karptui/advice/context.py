@@ -27,10 +27,10 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube.group import group_by
-from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.resources import MEMORY
 from karptui.kube.timestamps import ABSENT_NS
+from karptui.kube.usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.workload import PodDisruptionBudget
 from karptui.provisioning.catalogue import Catalogue, bits, catalogue_of
 from karptui.provisioning.explain import explain

@@ -240,7 +240,7 @@ class _Run:
             raise UsageError(f"it removes something: {needed}; nothing was changed")
 
     def _carry_out(self, ready: Sequence[Preview], expected: Expected | None) -> int:
-        from karptui.actions.outcome import Result
+        from karptui.actions.audit_record import Result
         from karptui.views.actions import outcome_lines
 
         done: list[Preview] = []

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from karptui.config import Config
     from karptui.karpenter.controller import Layer
     from karptui.karpenter.nodeclass import NodeClass
-    from karptui.kube.live_usage import LiveUsage
     from karptui.kube.node import Node
+    from karptui.kube.usage import LiveUsage
     from karptui.sources.aws.source import AwsSource
     from karptui.sources.demo.source import DemoSource
     from karptui.sources.evidence import EvidenceSource
@@ -198,14 +198,14 @@ def _aws(config: Config) -> AwsSource:
 
 def measured_once(args: argparse.Namespace, source: Source) -> LiveUsage:
     """Return one measurement with ``--usage``, or the reason why there is none."""
-    from karptui.kube.live_usage import NO_LIVE_USAGE
+    from karptui.kube.usage import NO_LIVE_USAGE
 
     return measure(source) if getattr(args, "usage", False) else NO_LIVE_USAGE
 
 
 def measure(source: Source) -> LiveUsage:
     """Return one measurement of live usage, or why there is none."""
-    from karptui.kube.live_usage import LiveUsage
+    from karptui.kube.usage import LiveUsage
     from karptui.sources.cluster.source import ClusterSource
     from karptui.sources.demo.source import DemoMetricsServer, DemoSource
     from karptui.sources.snapshot.source import SnapshotSource

@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the next command and the nodes. Status 1 if something is missing."""
     from karptui.session.nodes import going_nodes
-    from karptui.session.overview import overview_of
+    from karptui.session.row_server import overview_of
     from karptui.views.next import TABLE, next_lines, report_values
 
     loaded = _load(args)

@@ -83,8 +83,8 @@ def _pool_of(rows: Sequence[PoolRow], name: str) -> PoolRow:
 
 
 def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loaded) -> None:
-    from karptui.session.overview import overview_of
     from karptui.session.pools import pools_around
+    from karptui.session.row_server import overview_of
     from karptui.views.pools.columns import pools_table
     from karptui.views.pools.overlap import cluster_lines, cost_text
     from karptui.views.pools.sentences import pool_sentences

@@ -22,7 +22,7 @@ from karptui.paths import state_dir
 if TYPE_CHECKING:
     from karptui.aws.evidence import Evidence
     from karptui.karpenter.inventory import Inventory
-    from karptui.kube.live_usage import LiveUsage
+    from karptui.kube.usage import LiveUsage
     from karptui.sources.snapshot.redact import Redactor
 
 

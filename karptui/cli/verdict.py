@@ -100,7 +100,7 @@ def _with_edits(
     findings: Sequence[ClusterFinding], args: argparse.Namespace, loaded: Loaded
 ) -> Sequence[ClusterFinding]:
     """Return the findings with the edits that preceded them: those of the history, or of the local one of a cluster."""
-    from karptui.session.edits import recent_edits, with_edits
+    from karptui.session.changes import recent_edits, with_edits
     from karptui.sources.history.store import HistoryError, is_history
 
     is_live = not args.snapshot and args.at is None

@@ -13,14 +13,16 @@ from karptui.kube import resources
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.pod import (
     MIRROR,
+    ContainerRequests,
+    ContainerStatusResources,
     HostPort,
     PodAffinityTerm,
     PodTemplate,
     PodVolume,
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
+    effective_requests,
 )
-from karptui.kube.pod_requests import ContainerRequests, ContainerStatusResources, effective_requests
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import PreferredSchedulingTerm
 from karptui.kube.taints import Toleration

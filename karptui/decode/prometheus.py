@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
-from karptui.kube.container_usage import ENOUGH_HOURS, sized_containers
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, Quantity
 from karptui.kube.resources import CPU, MEMORY
+from karptui.kube.usage import ENOUGH_HOURS, sized_containers
 from karptui.kube.vpa import PROMETHEUS, SIZED, Recommendation, Recommendations
 
 FIRST: Final = "first"

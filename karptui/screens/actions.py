@@ -10,7 +10,7 @@ from textual import work
 from textual.binding import Binding, BindingType
 
 from karptui.actions.action import Action, ActionError, Operation, action_on, applied
-from karptui.actions.outcome import Result
+from karptui.actions.audit_record import Result
 from karptui.actions.words import operations_for
 from karptui.errors import RequestError
 from karptui.karpenter.labels import DO_NOT_DISRUPT

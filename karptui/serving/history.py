@@ -97,7 +97,7 @@ class HistoryKeeping:
         self._keeper.saw(view, findings if self._shown() is follower else (), now_ns)
 
     def _read_edits(self, path: Path, seen: int, rest_seconds: float) -> None:
-        from karptui.session.edits import recent_edits  # noqa: PLC0415 - after the first rows
+        from karptui.session.changes import recent_edits  # noqa: PLC0415 - after the first rows
 
         if time.monotonic() - self._edits_at >= rest_seconds:
             self._edits_read, self._edits_at = seen, time.monotonic()

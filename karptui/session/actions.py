@@ -19,7 +19,7 @@ from karptui.actions.action import (
     replicas_of,
     undo_of,
 )
-from karptui.actions.outcome import Outcome, Result
+from karptui.actions.audit_record import Outcome, Result
 from karptui.actions.request import Autoscaler, Request, managers_of, request_of
 from karptui.changes.fields import FieldChange, field_changes, fields_of
 from karptui.config import Config

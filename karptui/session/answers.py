@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from karptui.disruption.analysis import Analysis, NodeDetail
     from karptui.forward.result import Played
     from karptui.karpenter.settings import Settings
-    from karptui.kube.live_usage import LiveUsage
     from karptui.kube.timestamps import PastTime
+    from karptui.kube.usage import LiveUsage
     from karptui.pending.groups import PendingGroup, PendingReport
     from karptui.session.blockers import BlockerEntry
     from karptui.session.nodes import NodeEntry

@@ -17,10 +17,10 @@ from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim, node_key
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.pod_predicates import PodPredicates
-from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
+from karptui.kube.usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.workload import PodDisruptionBudget
 from karptui.session.costs import ClusterTotals, totals_of
 from karptui.session.nodes import NodeEntry, PodAccess

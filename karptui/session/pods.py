@@ -11,10 +11,10 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.do_not_disrupt import Protection, ProtectionKind, protection_of
 from karptui.kube import resources
-from karptui.kube.live_usage import Used
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
+from karptui.kube.usage import Used
 from karptui.session.nodes import is_accelerator
 from karptui.state.cluster import ClusterState
 

@@ -13,9 +13,9 @@ from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind
 from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
-from karptui.kube.container_usage import of_periods
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import HOUR_NS
+from karptui.kube.usage import of_periods
 from karptui.kube.vpa import Recommendations, VerticalPodAutoscaler, of_vpas
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.source import ClusterSource

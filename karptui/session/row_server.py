@@ -1,11 +1,11 @@
-"""Filters, sorts and sums lists."""
+"""Filters, sorts and sums lists, and sums a cluster up."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
 
@@ -16,8 +16,7 @@ from karptui.session.answers import Overview, RowQuery, RowSet
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import ClusterTotals, held_of, totals_of
 from karptui.session.nodes import NodeEntry
-from karptui.session.overview import overview_of
-from karptui.session.readiness import is_out_of_reach
+from karptui.session.readiness import is_out_of_reach, unready_because
 from karptui.session.throttle import KEYBOARD, Keyboard, ThreadThrottle
 
 if TYPE_CHECKING:
@@ -25,7 +24,54 @@ if TYPE_CHECKING:
     from karptui.disruption.joint_saving import JointFigures
     from karptui.karpenter.nodepool import NodePool
     from karptui.session.facts import Around
+    from karptui.sources.source import SourceStatus
     from karptui.verdict.finding import ClusterFinding
+
+
+DEAR: Final = 1_000_000
+"""Size of a short list that takes a tenth of a second to build."""
+MOMENTS_OF_A_NODE: Final = 12
+"""Approximate number of own events of a node and its claim."""
+
+
+def overview_of(view: ClusterView) -> Overview:
+    """Return the figures of a view."""
+    nodes, pods, events = len(view.state.nodes), len(view.state.of(Kind.POD)), len(view.state.events)
+    return Overview(
+        generation=view.state.generation,
+        statuses=cast("Mapping[str, SourceStatus]", view.statuses),
+        totals=view.totals,
+        hidden=view.hidden,
+        sizes={
+            "nodes": nodes,
+            "pods": pods,
+            "events": events + MOMENTS_OF_A_NODE * nodes,
+            **dict.fromkeys(("pools", "daemonsets", "types", "types of a pool"), DEAR if view.state.nodepools else 0),
+            "claims": len(view.state.nodeclaims),
+            "budgets": len(view.state.nodepools),
+            "capacity": nodes,
+            "dollars": pods,
+            "churn": pods + events,
+            "replacements": pods + events,
+            "next": nodes,
+            "sources": len(view.statuses),
+            "advice": len(view.advice.findings) if view.advice is not None else 0,
+            "blockers": view.analysis.all_blocker_count if view.analysis is not None else 0,
+            "pending": len(view.pending.groups) if view.pending is not None else 0,
+        },
+        counts={
+            "blockers": view.analysis.blocker_count if view.analysis is not None else 0,
+            "pending": len(view.state.pending_pods),
+            "advice": view.advice.notable if view.advice is not None else 0,
+        },
+        unready_because=unready_because(view),
+        is_out_of_reach=is_out_of_reach(view),
+        analysed=view.analysis,
+        pending=view.pending,
+        karpenter_version=view.evidence.karpenter_version,
+        has_prices=not view.evidence.price_settings.is_disabled,
+    )
+
 
 KEPT: Final = 2
 """Row sets kept per list: the one on the screen, and its successor."""
@@ -128,7 +174,7 @@ class RowServer:
         view = self._view()
         if view.analysis is None and not is_out_of_reach(view):
             return ()
-        from karptui.session.edits import with_edits  # noqa: PLC0415 - the first rows wait for no engine
+        from karptui.session.changes import with_edits  # noqa: PLC0415 - the first rows wait for no engine
         from karptui.session.verdict import verdict_of_view  # noqa: PLC0415 - as above
 
         pools, last = view.state.nodepools, self._verdict_at

@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.region import FactKind, FactPhase, FactStatus, RegionFacts
-from karptui.kube.live_usage import LiveUsage
+from karptui.kube.usage import LiveUsage
 from karptui.session.cluster_view import ClusterView
 
 _WORDS: Final[Mapping[FactPhase, str]] = {

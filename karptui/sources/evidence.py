@@ -8,7 +8,7 @@ import msgspec
 
 from karptui.aws.evidence import NO_EVIDENCE, Evidence, with_controller, with_rules
 from karptui.aws.region import FactPhase
-from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
+from karptui.kube.usage import NO_LIVE_USAGE, LiveUsage
 from karptui.sources.aws.source import AwsNews, AwsSource
 from karptui.sources.controller import ControllerNews, ControllerSource
 from karptui.sources.metrics.source import MetricsNews

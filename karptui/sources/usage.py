@@ -11,9 +11,9 @@ import msgspec
 
 from karptui.clock import Clock
 from karptui.kube.durations import parse_duration
-from karptui.kube.live_usage import ContainerSample, LiveUsage, Sample, merged
 from karptui.kube.quantity import NANO, NANO_PER_MILLI, parse_quantity
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
+from karptui.kube.usage import ContainerSample, LiveUsage, Sample, merged
 from karptui.sources.cluster.body import ListMetadata, answers_counted, decoded
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.karpenter_identity import ProxyClient

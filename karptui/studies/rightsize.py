@@ -17,8 +17,7 @@ from karptui.forward.result import Played
 from karptui.forward.run import HORIZON_NS
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.group import group_by
-from karptui.kube.pod import Pod, PodTemplate
-from karptui.kube.pod_requests import ContainerRequests, effective_requests
+from karptui.kube.pod import ContainerRequests, Pod, PodTemplate, effective_requests
 from karptui.kube.quantity import Quantity, QuantityFormat, of_millis, of_units
 from karptui.kube.resources import CPU, ResourceList, add, memory_bytes, nano
 from karptui.kube.vpa import SIZED, Recommendation, Recommendations

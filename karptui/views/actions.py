@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from karptui.actions.action import KINDS_OF, Action, Operation
-from karptui.actions.outcome import Outcome, Result
+from karptui.actions.audit_record import Outcome, Result
 from karptui.kube.units import counted, duration_text, first_of, span_text, verb
 from karptui.views.changes import value_text
 from karptui.views.gitops import revert_text

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from karptui.kube.live_usage import LiveUsage, Used
 from karptui.kube.resources import CPU, MEMORY, PODS, Shortage
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import (
@@ -20,6 +19,7 @@ from karptui.kube.units import (
     percent_text,
     span_text,
 )
+from karptui.kube.usage import LiveUsage, Used
 from karptui.session.nodes import PodAccess
 from karptui.state.usage import Share
 from karptui.views.column import Column, Field, FieldKind, ItemT, NumberHeading, Schema, Value, Words

@@ -19,7 +19,7 @@ from karptui.karpenter import labels
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import parse_settings
-from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
+from karptui.kube.usage import NO_LIVE_USAGE, LiveUsage
 from karptui.provisioning import prepare
 from tests.builders import NOW_NS, a_requirement, an_instance_type
 

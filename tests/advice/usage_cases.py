@@ -7,7 +7,7 @@ from typing import Any
 
 from karptui.advice.finding import Severity
 from karptui.karpenter.inventory import Inventory
-from karptui.kube.live_usage import LiveUsage, Sample, first_seen
+from karptui.kube.usage import LiveUsage, Sample, first_seen
 from tests.advice.asking import Case, quiet
 from tests.builders import MINUTE_NS, NOW_NS, a_pod, an_inventory
 

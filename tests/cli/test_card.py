@@ -12,8 +12,8 @@ import pytest
 
 from karptui.cli.main import main
 from karptui.decode.kinds import Kind, kind_of
-from karptui.kube.container_usage import Measured, UsagePeriod, add_reading
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.usage import Measured, UsagePeriod, add_reading
 from karptui.sources.history.moments import recording_at
 from karptui.sources.history.store import Change, History, Mark, Sample
 from karptui.sources.history.writer import HistoryWriter

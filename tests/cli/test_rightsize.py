@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from karptui.kube.container_usage import Measured, UsagePeriod, add_reading
+from karptui.kube.usage import Measured, UsagePeriod, add_reading
 from karptui.paths import history_file
 from karptui.session.rightsizing import live_vpas, recommendations_of
 from karptui.sources.cluster.errors import ApiError

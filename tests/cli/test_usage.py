@@ -9,7 +9,7 @@ import pytest
 
 from karptui.cli.evidence import measured_once
 from karptui.cli.main import main
-from karptui.kube.live_usage import NO_LIVE_USAGE
+from karptui.kube.usage import NO_LIVE_USAGE
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Mailbox

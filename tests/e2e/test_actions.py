@@ -16,7 +16,7 @@ import urllib3
 import yaml
 
 from karptui.actions.action import Operation, action_on
-from karptui.actions.outcome import Result
+from karptui.actions.audit_record import Result
 from karptui.cli.main import main
 from karptui.sources.actions.audit import AuditFile
 from karptui.sources.actions.writer import LiveServer, Writer

@@ -12,7 +12,7 @@ import pytest
 from karptui.aws.evidence import NO_EVIDENCE
 from karptui.clock import SystemClock
 from karptui.decode.kinds import Kind
-from karptui.kube.live_usage import NO_LIVE_USAGE
+from karptui.kube.usage import NO_LIVE_USAGE
 from karptui.sources.cluster.collection import export_cluster
 from karptui.sources.cluster.connection import load_connection
 from karptui.sources.cluster.credentials import credentials_for

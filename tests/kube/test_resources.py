@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.kube import resources
-from karptui.kube.pod_requests import ContainerRequests, ContainerStatusResources, effective_requests
+from karptui.kube.pod import ContainerRequests, ContainerStatusResources, effective_requests
 from karptui.kube.quantity import Quantity, QuantityFormat, parse_quantity
 
 lists = st.dictionaries(

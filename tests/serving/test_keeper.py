@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from karptui.clock import FrozenClock
-from karptui.kube.container_usage import Measured
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.usage import Measured
 from karptui.serving import history
 from karptui.serving.history import HistoryKeeping
 from karptui.serving.keeper import Keeper

@@ -9,8 +9,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube.objects import OwnerReference
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.session.changes import changes_of
-from karptui.session.edits import recent_edits, with_edits
+from karptui.session.changes import changes_of, recent_edits, with_edits
 from karptui.sources.history.store import Change, History
 from karptui.sources.history.writer import HistoryWriter
 from karptui.verdict.finding import ClusterFinding, Explained, FindingCode, FindingSeverity

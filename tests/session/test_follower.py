@@ -15,7 +15,7 @@ from karptui.kube.node import Node
 from karptui.session.analyst import Analyst
 from karptui.session.follower import ClusterFollower
 from karptui.session.moments import MomentSource
-from karptui.session.overview import overview_of
+from karptui.session.row_server import overview_of
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.source import Mailbox, Phase, SourceStatus
 from karptui.sources.usage import UsageSource

@@ -11,8 +11,8 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.labels import DISRUPTED_TAINT
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON
-from karptui.kube.live_usage import LiveUsage, first_seen
-from karptui.kube.live_usage import Sample as Measured
+from karptui.kube.usage import LiveUsage, first_seen
+from karptui.kube.usage import Sample as Measured
 from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView
 from karptui.session.history_marks import (

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.provisioning.reporter import Cancelled
-from karptui.serving import whatif as module
-from karptui.serving.whatif import FOLLOW_AFTER_NS, FOLLOW_TYPED_NS, WhatIfs
+from karptui.serving import session as module
+from karptui.serving.session import FOLLOW_AFTER_NS, FOLLOW_TYPED_NS, WhatIfs
 from karptui.session.cluster_view import ClusterView
 from karptui.session.follower import ClusterFollower
 from karptui.session.replays import Replayer, ReplayProgress, ReplayQuestion, SharedBase, _Report

@@ -11,8 +11,7 @@ from karptui.serving.lists import lists_of
 from karptui.session.answers import RowQuery, RowSet
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import ClusterTotals
-from karptui.session.overview import overview_of
-from karptui.session.row_server import HELD_SECONDS, VERDICT_STANDS_NS, VERDICT_STANDS_TYPING_NS, RowServer
+from karptui.session.row_server import HELD_SECONDS, VERDICT_STANDS_NS, VERDICT_STANDS_TYPING_NS, RowServer, overview_of
 from karptui.session.throttle import Keyboard
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.table import Sort, build_rows

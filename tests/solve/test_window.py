@@ -11,8 +11,8 @@ from karptui.disruption.budget_calendar import WEEK_NS, allowance
 from karptui.disruption.budgets import PoolUse, Reason, scaled
 from karptui.errors import RequestError
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.solve.goals.window import offset_of, week_of, window_budgets
 from karptui.solve.run import solve_goal
-from karptui.solve.weekly_windows import offset_of, week_of, window_budgets
 from karptui.whatif.edits import SetField
 from karptui.whatif.schema.schema import shipped_schemas
 from karptui.whatif.schema.validation import object_violations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from karptui.decode.kinds import Kind
-from karptui.kube.live_usage import LiveUsage, Sample, first_seen
+from karptui.kube.usage import LiveUsage, Sample, first_seen
 from karptui.screens.nodes import NodesScreen
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import NOW_NS, SECOND, a_fleet, screen_text

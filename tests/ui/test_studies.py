@@ -10,7 +10,7 @@ import pytest
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
-from karptui.kube.container_usage import Measured, UsagePeriod, add_reading
+from karptui.kube.usage import Measured, UsagePeriod, add_reading
 from karptui.screens.forward import ForwardScreen
 from karptui.screens.study import StudyScreen
 from karptui.screens.whatif.screen import WhatIfScreen

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from karptui.actions.action import Action, Operation, Target, action_on, applied
-from karptui.actions.outcome import Outcome, Result
+from karptui.actions.audit_record import Outcome, Result
 from karptui.actions.request import autoscalers_of, request_of
 from karptui.cli.loading import open_snapshot
 from karptui.config import Config

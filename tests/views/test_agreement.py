@@ -22,7 +22,7 @@ from karptui.session.budgets import budget_entries
 from karptui.session.claims import claim_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry, going_nodes
-from karptui.session.overview import overview_of
+from karptui.session.row_server import overview_of
 from karptui.session.verdict import verdict_of_view
 from karptui.verdict.finding import FindingCode
 from karptui.views.blockers.columns import TABLE as BLOCKERS

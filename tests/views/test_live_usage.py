@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
-from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage, Sample, first_seen
+from karptui.kube.usage import NO_LIVE_USAGE, LiveUsage, Sample, first_seen
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.sources import usage_row

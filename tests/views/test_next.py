@@ -9,8 +9,8 @@ from karptui.karpenter.settings import Settings
 from karptui.provisioning import prepare
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import going_nodes
-from karptui.session.overview import overview_of
 from karptui.session.prepare import prepare_view
+from karptui.session.row_server import overview_of
 from karptui.state.cluster import EMPTY
 from karptui.views.next import TABLE, next_lines, replacement_values, report_values
 from karptui.views.why.sentences import verdict_text

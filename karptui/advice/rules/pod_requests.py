@@ -13,12 +13,12 @@ from karptui.advice.words import at_cost, listed, share, span
 from karptui.disruption.events import NOMINATED
 from karptui.kube import resources
 from karptui.kube.group import group_by
-from karptui.kube.live_usage import Used
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.timestamps import MINUTE_NS
 from karptui.kube.units import counted, cpu_text, mebibytes_text, verb
+from karptui.kube.usage import Used
 from karptui.provisioning.ports import OwnedPorts, clash
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef

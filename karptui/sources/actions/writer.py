@@ -10,8 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from karptui.actions.action import Action, Document, is_in_effect
-from karptui.actions.audit_record import AuditDiff
-from karptui.actions.outcome import Outcome, Result
+from karptui.actions.audit_record import AuditDiff, Outcome, Result
 from karptui.actions.request import (
     Access,
     Autoscaler,

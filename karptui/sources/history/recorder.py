@@ -14,8 +14,8 @@ from karptui import crash
 from karptui.clock import Clock
 from karptui.decode.kinds import Kind
 from karptui.decode.stream import line_object, page_objects
-from karptui.kube.container_usage import Measured, UsagePeriod, add_reading
 from karptui.kube.timestamps import DAY_NS, HOUR_NS
+from karptui.kube.usage import Measured, UsagePeriod, add_reading
 from karptui.sources.history.store import Change, HistoryError, Mark, Sample
 from karptui.sources.history.tap import FACTS_SECONDS, Limits
 from karptui.sources.history.writer import HistoryWriter

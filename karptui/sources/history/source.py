@@ -15,8 +15,8 @@ from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind
 from karptui.decode.pod_text import BuiltPod
 from karptui.decode.reader import UNREADABLE, KindReader, key_of, without_managed_fields
-from karptui.kube.live_usage import LiveUsage
 from karptui.kube.pod import Pod
+from karptui.kube.usage import LiveUsage
 from karptui.sources.history.moments import fields_at
 from karptui.sources.history.store import Change, History, HistoryError
 from karptui.sources.snapshot.documents import SnapshotDocument

@@ -22,8 +22,8 @@ import msgspec
 import zstandard
 
 from karptui.errors import RequestError
-from karptui.kube.container_usage import UsagePeriod
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.usage import UsagePeriod
 
 FORMAT: Final = 1
 """Version of the tables, as SQLite's ``user_version``; files of a newer one are refused."""

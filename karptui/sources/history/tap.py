@@ -16,12 +16,12 @@ from karptui import crash
 from karptui.aws.evidence import Evidence
 from karptui.clock import Clock
 from karptui.decode.kinds import Kind
-from karptui.kube.live_usage import LiveUsage
+from karptui.kube.usage import LiveUsage
 from karptui.paths import own_command
 from karptui.sources.source import SourceStatus
 
 if TYPE_CHECKING:
-    from karptui.kube.container_usage import Measured
+    from karptui.kube.usage import Measured
     from karptui.sources.history.store import Mark, Sample
 
 RECORDER: Final = "history-recorder"

@@ -13,8 +13,8 @@ import msgspec
 import zstandard
 
 from karptui.files import check_allowed
-from karptui.kube.container_usage import UsagePeriod
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.usage import UsagePeriod
 from karptui.sources.history.store import (
     APPLICATION_ID,
     FORMAT,

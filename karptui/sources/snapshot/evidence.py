@@ -13,8 +13,8 @@ from karptui.aws.prices import PriceSource
 from karptui.aws.region import NO_FACTS, Dated, FactKind, FactPhase, FactStatus, RegionFacts
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
-from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage, Sample, Used, first_seen
 from karptui.kube.timestamps import format_timestamp, parse_now
+from karptui.kube.usage import NO_LIVE_USAGE, LiveUsage, Sample, Used, first_seen
 
 _Price: TypeAlias = Annotated[float, msgspec.Meta(ge=0)]
 

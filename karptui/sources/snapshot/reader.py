@@ -22,8 +22,8 @@ from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.group import group_by
-from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.timestamps import ABSENT_NS, parse_now, parse_timestamp
+from karptui.kube.usage import NO_LIVE_USAGE, LiveUsage
 from karptui.sources.history.moments import recording_at
 from karptui.sources.history.store import History, HistoryError, is_history
 from karptui.sources.snapshot.documents import STDIN, SUFFIXES, SnapshotDocument, documents

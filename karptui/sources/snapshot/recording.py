@@ -15,10 +15,10 @@ from karptui.karpenter.controller import SETTING_NAMES
 from karptui.karpenter.instance_type import Offering, Overhead
 from karptui.karpenter.repair_policies import RepairPolicy
 from karptui.kube.durations import format_duration
-from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.resources import amounts_document
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import format_timestamp
+from karptui.kube.usage import NO_LIVE_USAGE, LiveUsage
 from karptui.sources.snapshot.evidence import evidence_document
 from karptui.sources.snapshot.objects import FORMAT
 from karptui.sources.snapshot.redact import Redactor

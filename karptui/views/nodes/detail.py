@@ -7,11 +7,11 @@ from typing import Final
 
 from karptui.aws.money import node_price_text
 from karptui.kube import resources
-from karptui.kube.live_usage import LiveUsage, Used
 from karptui.kube.objects import Condition
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import ResourceList
 from karptui.kube.units import age_text, count_text, cpu_text, memory_text, percent_text
+from karptui.kube.usage import LiveUsage, Used
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.views.instants import expiry_text
 from karptui.views.nodes.resources import delta_text

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from karptui.actions.action import Action, Operation, action_on, applied, is_in_effect
-from karptui.actions.outcome import Result
+from karptui.actions.audit_record import Result
 from karptui.clock import SystemClock
 from karptui.sources.actions.audit import AuditFile
 from karptui.sources.actions.demo import DemoServer

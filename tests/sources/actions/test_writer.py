@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from karptui.actions.action import Action, Operation, action_on, applied
-from karptui.actions.audit_record import AuditDiff
-from karptui.actions.outcome import Outcome, Result
+from karptui.actions.audit_record import AuditDiff, Outcome, Result
 from karptui.sources.actions.audit import LONGEST_LINE, AuditError, AuditFile, read_audit, shortened
 from karptui.sources.cluster.errors import ApiError
 from tests.fake_api_server import Call, LoopbackServer

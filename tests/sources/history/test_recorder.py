@@ -22,10 +22,9 @@ from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.karpenter.settings import parse_settings
-from karptui.kube.container_usage import Measured
-from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage, first_seen
-from karptui.kube.live_usage import Sample as UsageSample
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.usage import NO_LIVE_USAGE, LiveUsage, Measured, first_seen
+from karptui.kube.usage import Sample as UsageSample
 from karptui.sources.demo.source import DemoSource
 from karptui.sources.history import recorder as recorder_module
 from karptui.sources.history.moments import recording_at

@@ -21,8 +21,8 @@ import pytest
 from karptui.aws.evidence import NO_EVIDENCE
 from karptui.clock import SystemClock
 from karptui.decode.kinds import Kind
-from karptui.kube.live_usage import NO_LIVE_USAGE
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.usage import NO_LIVE_USAGE
 from karptui.sources.history import process
 from karptui.sources.history import tap as tap_module
 from karptui.sources.history.recorder import Recorder
@@ -155,7 +155,7 @@ from pathlib import Path
 from karptui.aws.evidence import NO_EVIDENCE
 from karptui.clock import SystemClock
 from karptui.decode.kinds import Kind
-from karptui.kube.live_usage import NO_LIVE_USAGE
+from karptui.kube.usage import NO_LIVE_USAGE
 from karptui.sources.history.tap import HistoryTap, Limits
 from karptui.sources.source import Phase, SourceStatus
 tap = HistoryTap(Path(sys.argv[1]), "prod", SystemClock(), Limits())

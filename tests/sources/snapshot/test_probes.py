@@ -11,7 +11,7 @@ from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName, PoolMetrics
 from karptui.karpenter.repair_policies import RepairPolicy
 from karptui.karpenter.settings import Settings
-from karptui.kube.live_usage import LiveUsage, Sample, first_seen
+from karptui.kube.usage import LiveUsage, Sample, first_seen
 from karptui.sources.snapshot.recording import build_recording
 from karptui.sources.snapshot.redact import Redactor
 from tests.builders import NOW_NS, a_manifest

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from karptui.clock import FrozenClock
-from karptui.kube.live_usage import ContainerSample, Sample
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.usage import ContainerSample, Sample
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.source import SourceError
 from karptui.sources.usage import IDLE_SECONDS, ROOT, LiveUsageError, UsageSource, read_nodes, read_pods

@@ -43,7 +43,7 @@ class HandClock:
 
 def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have pictures say how long an answer took, whatever it took."""
-    monkeypatch.setattr("karptui.serving.whatif.Replayer", counting_replayer)
+    monkeypatch.setattr("karptui.serving.session.Replayer", counting_replayer)
 
 
 def make_app(**given: Any) -> KarptuiApp:

@@ -13,7 +13,7 @@ from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceGrouping, adv
 from karptui.session.cluster_view import ClusterView
 from karptui.session.facts import advice_around
 from karptui.session.grouping import Folding
-from karptui.session.overview import overview_of
+from karptui.session.row_server import overview_of
 from karptui.state.cluster import EMPTY
 from karptui.views.advice import OBJECTS_TABLE as OBJECTS
 from karptui.views.advice import TABLE, detail_lines, finding_sentences, freshness

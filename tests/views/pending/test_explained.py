@@ -27,10 +27,10 @@ from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.rejection import NoTemplates, NotReservable, ReservationsFull
 from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView
-from karptui.session.overview import overview_of
 from karptui.session.pending import PendingQuestions, pending_entries, surroundings_of
 from karptui.session.pending_report import PendingEntry, answer_of
 from karptui.session.prepare import prepare_view
+from karptui.session.row_server import overview_of
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.pending.explained import explained_lines
 from karptui.views.pending.gates import COLUMNS, gate_lines, gate_rows, miss_text, refusal_counts, refusals_text

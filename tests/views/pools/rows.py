@@ -8,8 +8,8 @@ from karptui.aws.evidence import Evidence
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
-from karptui.session.overview import overview_of
 from karptui.session.pools import PoolRow, pool_rows, pools_around
+from karptui.session.row_server import overview_of
 from karptui.views.pools.columns import COLUMNS
 from karptui.views.pools.overlap import check_line, cluster_lines, overlap_lines
 from karptui.views.row import Pieces

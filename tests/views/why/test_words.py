@@ -21,9 +21,9 @@ from karptui.session.budgets import budget_entries
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry
-from karptui.session.overview import overview_of
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import left_out, unready_because
+from karptui.session.row_server import overview_of
 from karptui.sources.source import Phase
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.sentences import budget_sentences

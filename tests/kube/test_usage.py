@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.kube import container_usage
-from karptui.kube.container_usage import (
+from karptui.kube import usage
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.usage import (
     GROWTH,
     Measured,
     UsagePeriod,
@@ -18,7 +19,6 @@ from karptui.kube.container_usage import (
     of_periods,
     percentile_of,
 )
-from karptui.kube.timestamps import NS_PER_SECOND
 from tests.studies.test_rightsize import a_pod
 
 MINUTE_NS = 60 * NS_PER_SECOND
@@ -90,7 +90,7 @@ def test_containers_without_measurements_are_counted_and_get_no_recommendation()
 
 
 def test_a_period_keeps_so_many_containers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(container_usage, "MOST_CONTAINERS", 2)
+    monkeypatch.setattr(usage, "MOST_CONTAINERS", 2)
     many = [web(1, workload=f"Deployment/a/{number}") for number in range(4)]
     period = a_period(many, [web(9), *reversed(many)])
     assert list(period.workloads) == ["Deployment/a/0", "Deployment/a/1"]
