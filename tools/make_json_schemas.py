@@ -16,15 +16,15 @@ from typing import Any, Final
 import msgspec
 
 from karptui.views import pause, plan, rightsize, rollout, solve, timeouts, values
+from karptui.views.actions import TABLE as AUDIT
 from karptui.views.advice import TABLE as ADVICE
-from karptui.views.audit import TABLE as AUDIT
 from karptui.views.blockers.trials import REPORT as REMEDIES
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.capacity import capacity_table
 from karptui.views.changes import TABLE as CHANGES
 from karptui.views.churn.columns import TABLE as CHURN
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
-from karptui.views.claims.columns import TABLE as CLAIMS
+from karptui.views.claims import TABLE as CLAIMS
 from karptui.views.column import Value, one_of, row_schema, texts
 from karptui.views.dollars import dollars_table
 from karptui.views.drill import TABLE as DRILL

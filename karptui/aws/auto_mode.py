@@ -16,6 +16,7 @@ import msgspec
 from karptui.aws.cluster_types import by_instance_type
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import instance_types
+from karptui.aws.kubelet import eni_limited_pods
 from karptui.aws.nodeclass import (
     AUTO_MODE,
     RAID0,
@@ -27,7 +28,6 @@ from karptui.aws.nodeclass import (
     SubnetZone,
     read_auto_mode,
 )
-from karptui.aws.pod_slots import eni_limited_pods
 from karptui.aws.prices import Market, PriceSettings
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import AUTO_MODE_GROUP, AUTO_MODE_LABELS, AWS_GROUP, CAPACITY_TYPE, COMPUTE_TYPE

@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import Final
 
 from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.kubelet import max_pods
 from karptui.aws.labels import architecture
 from karptui.aws.nodeclass import GIB, BlockDevice, Ec2NodeClass, NodeClassError
 from karptui.aws.overhead import MIB, contiguous_memory_mib, vm_overhead_mib
-from karptui.aws.pod_slots import max_pods
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import ZERO, Quantity, QuantityError, QuantityFormat, of_units, parse_quantity

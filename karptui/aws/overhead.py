@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Final
 
 from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.kubelet import eni_limited_pods
 from karptui.aws.nodeclass import GIB, Ec2NodeClass, NodeClassError
-from karptui.aws.pod_slots import eni_limited_pods
 from karptui.karpenter.instance_type import Overhead
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.kube.quantity import (

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.actions.audit_record import entries_of
     from karptui.paths import audit_file
     from karptui.sources.actions.audit import read_audit
-    from karptui.views.audit import TABLE
+    from karptui.views.actions import TABLE
 
     try:
         path = Path(args.file) if args.file else audit_file()

@@ -28,7 +28,7 @@ _TABLES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "rollout": {"columns": "rollout:TABLE"},
         "timeouts": {"columns": "timeouts:TABLE"},
         "rehearse": {"columns": "rehearsal:TABLE"},
-        "claims": {"columns": "claims.columns:TABLE"},
+        "claims": {"columns": "claims:TABLE"},
         "rightsize": {"columns": "rightsize:TABLE"},
         "capacity": {
             "columns": "capacity:capacity_table",

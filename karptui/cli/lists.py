@@ -158,7 +158,7 @@ def _pending(args: argparse.Namespace, loaded: Loaded) -> Loaded:
 def _claims(args: argparse.Namespace, loaded: Loaded) -> Loaded:
     from karptui.karpenter.nodeclaim import claim_key
     from karptui.session.claims import claim_entries
-    from karptui.views.claims.columns import TABLE
+    from karptui.views.claims import TABLE
 
     drifted = [claim_key(claim.name) for claim in loaded.view.state.nodeclaims.values() if claim.is_true("Drifted")]
     loaded = analysed(loaded, simulates=False, nodes=drifted)

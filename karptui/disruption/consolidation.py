@@ -24,7 +24,7 @@ from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.nodepool import WHEN_EMPTY
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.kube.group import group_by
-from karptui.provisioning.min_values import is_counted
+from karptui.provisioning.requirement_set import is_counted
 
 
 def unmet_keys(node: NewNode) -> list[str]:

@@ -10,11 +10,11 @@ import msgspec
 
 from karptui.disruption.termination import deadline_of
 from karptui.forward.journal import CLAIMS, NODECLAIMS, NODES, PDBS, PODS, Changed, Journal
-from karptui.forward.pdb_credits import PdbCredits
 from karptui.forward.result import PodWait
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP, is_disrupted
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
+from karptui.karpenter.pdb_limits import PdbCredits
 from karptui.karpenter.rules import NEWEST, Rules
 from karptui.kube.node import Node, cordoned
 from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of, with_condition, without_condition

@@ -14,7 +14,6 @@ from karptui.karpenter.requirements import IN, Requirement
 from karptui.kube.taints import untolerated
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.claim import Claim, Hostnames, Reservations
-from karptui.provisioning.min_values import unmet_min_values
 from karptui.provisioning.pod_class import PodClass
 from karptui.provisioning.ports import clash
 from karptui.provisioning.prepared import Prepared, Variant
@@ -31,7 +30,7 @@ from karptui.provisioning.rejection import (
     VolumesExceeded,
     VolumeUnreachable,
 )
-from karptui.provisioning.requirement_set import RequirementSet, TypeFilter
+from karptui.provisioning.requirement_set import RequirementSet, TypeFilter, unmet_min_values
 from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.template import Template
 from karptui.provisioning.topology_group import Ruled, narrowed

@@ -25,9 +25,8 @@ from karptui.provisioning.claim_check import Fit
 from karptui.provisioning.instance_types import may_go_to, refused_text
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_refusal import NodeRefusal, refusal_of, shortages_of
-from karptui.provisioning.pod_class import Stage
+from karptui.provisioning.pod_class import Preferences, Stage
 from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reason
-from karptui.provisioning.preferences import Preferences
 from karptui.provisioning.rejection import (
     LimitReached,
     PlacementGate,

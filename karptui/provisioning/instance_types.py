@@ -36,7 +36,6 @@ from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
 from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons, pool_daemonsets
 from karptui.provisioning.limits import remaining_limits
-from karptui.provisioning.min_values import unmet_min_values
 from karptui.provisioning.overlays import overlaid
 from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reason, usable_pools
 from karptui.provisioning.pool_types import (
@@ -48,6 +47,7 @@ from karptui.provisioning.pool_types import (
     ranked_by_price,
     shortages,
 )
+from karptui.provisioning.requirement_set import unmet_min_values
 from karptui.provisioning.state_node import StateNode, track_nodes
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.type_index import NO_PRICE

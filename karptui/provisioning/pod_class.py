@@ -6,23 +6,27 @@ Rules: ``pkg/scheduling/requirements.go``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, TypeVar
+
+import msgspec
 
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.kube.pod import (
     DO_NOT_SCHEDULE,
+    SCHEDULE_ANYWAY,
     HostPort,
     Pod,
     PodAffinityTerm,
     PodTemplate,
     TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
 )
 from karptui.kube.quantity import Quantity
+from karptui.kube.selectors import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Toleration
 from karptui.provisioning.amounts import Columns, with_pod_slots
-from karptui.provisioning.daemonsets import TOLERATE_PREFERENCES
+from karptui.provisioning.daemonsets import TOLERATE_PREFERENCES, is_toleration_of_preferences
 from karptui.provisioning.go_sort import go_sort
-from karptui.provisioning.preferences import Preferences
 from karptui.provisioning.requirement_set import Interner, RequirementSet
 from karptui.provisioning.topology_spec import (
     Asked,
@@ -34,6 +38,51 @@ from karptui.provisioning.topology_spec import (
     spread_spec,
 )
 from karptui.provisioning.volumes import Attachments
+
+_Weighted = TypeVar("_Weighted", PreferredSchedulingTerm, WeightedPodAffinityTerm)
+
+
+class Preferences(msgspec.Struct, frozen=True, gc=False):
+    """Preferences of a pod that relaxation removes, and tolerations that it adds."""
+
+    required: tuple[NodeSelectorTerm, ...] | None
+    preferred: tuple[PreferredSchedulingTerm, ...]
+    preferred_affinity: tuple[WeightedPodAffinityTerm, ...]
+    preferred_anti_affinity: tuple[WeightedPodAffinityTerm, ...]
+    spread: tuple[TopologySpreadConstraint, ...]
+    tolerations: tuple[Toleration, ...]
+
+    def relaxed(self, *, tolerate_preferences: bool) -> Preferences | None:
+        """Return the preferences after the next relaxation, or None.
+
+        Alternatives of the required node affinity are removed before any preference.
+        """
+        if self.required is not None and len(self.required) > 1:
+            return msgspec.structs.replace(self, required=self.required[1:])
+        if self.preferred_affinity:
+            return msgspec.structs.replace(self, preferred_affinity=_without_heaviest(self.preferred_affinity))
+        if self.preferred_anti_affinity:
+            return msgspec.structs.replace(
+                self, preferred_anti_affinity=_without_heaviest(self.preferred_anti_affinity)
+            )
+        if self.preferred:
+            return msgspec.structs.replace(self, preferred=_without_heaviest(self.preferred))
+        for i, constraint in enumerate(self.spread):
+            if constraint.when_unsatisfiable == SCHEDULE_ANYWAY:
+                # Like Karpenter, move the last constraint to the position of the removed one.
+                spread = [*self.spread]
+                spread[i] = spread[-1]
+                return msgspec.structs.replace(self, spread=tuple(spread[:-1]))
+        if tolerate_preferences and not any(
+            is_toleration_of_preferences(toleration) for toleration in self.tolerations
+        ):
+            return msgspec.structs.replace(self, tolerations=(*self.tolerations, TOLERATE_PREFERENCES))
+        return None
+
+
+def _without_heaviest(terms: tuple[_Weighted, ...]) -> tuple[_Weighted, ...]:
+    return tuple(sorted(terms, key=lambda term: -term.weight)[1:])
+
 
 RESPECT: Final = "Respect"
 

@@ -21,10 +21,10 @@ from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, bits
 from karptui.provisioning.claim import Claim
 from karptui.provisioning.go_sort import go_least, go_sort
-from karptui.provisioning.min_values import unmet_min_values
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.rejection import MinValuesLost, PodError, least_overhead
 from karptui.provisioning.reporter import Reporter, silent, with_pauses
+from karptui.provisioning.requirement_set import unmet_min_values
 from karptui.provisioning.run import Run, Watch
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.type_index import NO_PRICE

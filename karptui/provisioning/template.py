@@ -14,8 +14,7 @@ from karptui.kube.taints import Taint
 from karptui.provisioning.amounts import AmountIndex, Columns
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, group_by_daemons
-from karptui.provisioning.min_values import unmet_min_values
-from karptui.provisioning.requirement_set import Interner, RequirementSet
+from karptui.provisioning.requirement_set import Interner, RequirementSet, unmet_min_values
 
 
 def pool_requirements(pool: NodePool) -> Requirements:

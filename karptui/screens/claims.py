@@ -16,8 +16,7 @@ from karptui.screens.listing import CHURN
 from karptui.screens.row_sources import SessionList
 from karptui.session.claims import ClaimEntry
 from karptui.session.facts import ClaimsAround
-from karptui.views.claims.columns import TABLE
-from karptui.views.claims.sentences import claim_sentences, expiry_line
+from karptui.views.claims import TABLE, claim_sentences, expiry_line
 from karptui.views.instants import freshness
 from karptui.views.row import Pieces
 

@@ -33,9 +33,8 @@ from karptui.widgets.info_line import InfoLine
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import Prompt, PromptMode
 from karptui.widgets.sentences import Sentences
-from karptui.widgets.tab_line import TabLine
 from karptui.widgets.textual_compat.dimmed import LayeredScreen
-from karptui.widgets.top_bar import TopBar
+from karptui.widgets.top_bar import TabLine, TopBar
 
 if TYPE_CHECKING:
     from karptui.verdict.finding import ClusterFinding

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.binding import Binding
 
-from karptui.widgets.tab_line import Tab
+from karptui.widgets.top_bar import Tab
 
 if TYPE_CHECKING:
     from textual.screen import Screen

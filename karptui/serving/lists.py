@@ -67,7 +67,7 @@ def _events() -> List:
 
 def _claims() -> List:
     from karptui.session.claims import ClaimEntry, claim_entries, expiries_of
-    from karptui.views.claims.columns import TABLE
+    from karptui.views.claims import TABLE
 
     last: LastAnswer[tuple[ClaimEntry, ...]] = LastAnswer()
 

@@ -1,27 +1,68 @@
-"""Actions as text, before and after they are carried out."""
+"""Actions: their table, their texts, and the table of the audit file."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from karptui.actions.action import KINDS_OF, Action, Operation
-from karptui.actions.audit_record import Outcome, Result
-from karptui.kube.units import counted, duration_text, first_of, span_text, verb
+from karptui.actions.audit_record import AuditDiff, AuditEntry, Outcome, Result
+from karptui.kube.gitops import GitOpsOwner, GitOpsTool, Revert
+from karptui.kube.timestamps import parse_timestamp
+from karptui.kube.units import counted, duration_text, first_of, instant_text, span_text, verb
 from karptui.views.changes import value_text
-from karptui.views.gitops import revert_text
+from karptui.views.column import Column, Heading, Value, one_of, records, text_column
 from karptui.views.plan import blocker_lines
 from karptui.views.prices import known_text
+from karptui.views.row import Tone
 from karptui.views.sanitize import clean
+from karptui.views.table import Sort, TableSpec
 from karptui.views.whatif.sentences import headline_text
 
 if TYPE_CHECKING:
     from karptui.forward.result import Moment
     from karptui.session.actions import Preview
     from karptui.studies.actions import AffectedPod, Expected
+
+
+_TOOLS: Final = {
+    GitOpsTool.FLUX_KUSTOMIZATION: "Flux Kustomization",
+    GitOpsTool.FLUX_HELM_RELEASE: "Flux HelmRelease",
+    GitOpsTool.ARGO_CD: "Argo CD Application",
+}
+_REVERTS: Final = {
+    (GitOpsTool.FLUX_KUSTOMIZATION, Revert.NEXT_RECONCILIATION): "reverts the change at its next reconciliation",
+    (GitOpsTool.FLUX_HELM_RELEASE, Revert.IF_ENABLED): (
+        "reverts the change if its driftDetection is enabled; otherwise an upgrade may"
+    ),
+    (GitOpsTool.FLUX_HELM_RELEASE, Revert.NEXT_RELEASE): "may revert the change at its next upgrade",
+    (GitOpsTool.ARGO_CD, Revert.IF_ENABLED): "reverts the change at once with selfHeal; otherwise its next sync does",
+}
+
+
+def owner_text(owner: GitOpsOwner) -> str:
+    """Return the owner's kind and name: ``Flux Kustomization flux-system/infra``."""
+    return f"{_TOOLS[owner.tool]} {clean(owner.name)}".rstrip()
+
+
+def revert_text(owner: GitOpsOwner) -> str:
+    """Return whether an owner reverts an edit, and the evidence that it owns the object."""
+    if owner.revert is Revert.NEVER:
+        return f"{owner_text(owner)} is configured to ignore it ({owner.evidence})"
+    reverts = _REVERTS[owner.tool, owner.revert]
+    return f"{owner_text(owner)} applies it ({owner.evidence}): if Git sets this field, it {reverts}"
+
+
+OWNER: Final[tuple[Value[GitOpsOwner], ...]] = (
+    Value("tool", lambda owner, _: owner.tool, one_of(*GitOpsTool)),
+    Value("name", lambda owner, _: owner.name, str, "With its namespace if known; empty if unknown."),
+    Value("evidence", lambda owner, _: owner.evidence, str, "Label, annotation or field manager."),
+    Value("revert", lambda owner, _: owner.revert, one_of(*Revert), "When it reverts an edit."),
+)
+
 
 _MOST_FIELDS: Final = 30
 _FEW: Final = 3
@@ -195,3 +236,103 @@ def comparison_lines(expected: Moment | None, seen: Moment, seconds: float, show
     if expected is not None:
         yield f"  expected by then: {_moment_text(expected)}"
     yield f"  now:              {_moment_text(seen)}"
+
+
+_ANYTHING: Final[dict[str, Any]] = {}
+_DIFF: Final[tuple[Value[AuditDiff], ...]] = (
+    Value("field", lambda row, _: row.field, str),
+    Value("before", lambda row, _: row.before, _ANYTHING, "Value before; null is absent."),
+    Value("after", lambda row, _: row.after, _ANYTHING, "Value after; null is absent."),
+)
+
+
+def _object_text(row: AuditEntry) -> str:
+    named = row.begun.object
+    return f"{named.get('kind', '')} {'/'.join(filter(None, (named.get('namespace'), named.get('name'))))}"
+
+
+def _time_text(row: AuditEntry) -> str:
+    try:
+        return instant_text(parse_timestamp(row.begun.time))
+    except ValueError:
+        return row.begun.time
+
+
+def _change_text(row: AuditEntry) -> str:
+    return ", ".join(
+        f"{diff.field.rpartition('.')[2]}: {value_text(diff.before) or '-'} → {value_text(diff.after) or '-'}"
+        for diff in row.begun.diff
+    )
+
+
+_TIME: Final[Column[AuditEntry]] = text_column(
+    Heading("time", "TIME", "When the request was sent, in UTC.", 17, 20),
+    _time_text,
+    values=Value("time", lambda row, _: row.begun.time, str, "When the request was sent."),
+)
+TABLE: Final[TableSpec[AuditEntry]] = TableSpec(
+    "actions",
+    (
+        _TIME,
+        text_column(
+            Heading("context", "CONTEXT", "Context of the kubeconfig.", 8, 24, drop_order=2),
+            lambda row: row.begun.context,
+            json="context",
+        ),
+        text_column(
+            Heading("user", "USER", "The user, by the server's account if it has one.", 6, 28, drop_order=3),
+            lambda row: row.begun.user,
+            json="user",
+        ),
+        text_column(Heading("action", "ACTION", "The action.", 6, 21), lambda row: row.begun.action, json="action"),
+        text_column(
+            Heading("object", "OBJECT", "The object.", 12, 44, is_name=True),
+            _object_text,
+            tone=lambda _: Tone.STRONG,
+            values=(
+                Value("kind", lambda row, _: row.begun.object.get("kind", ""), str),
+                Value("namespace", lambda row, _: row.begun.object.get("namespace", ""), str),
+                Value("name", lambda row, _: row.begun.object.get("name", ""), str),
+            ),
+        ),
+        text_column(
+            Heading("change", "CHANGE", "Fields before and after, by the server's dry run.", 8, 40, drop_order=4),
+            _change_text,
+            values=records("diff", lambda row: row.begun.diff, _DIFF, "Fields that it changes."),
+        ),
+        text_column(
+            Heading("outcome", "OUTCOME", "done, refused, failed, unknown, or open: no answer was recorded.", 7, 8),
+            lambda row: row.outcome,
+            tone=lambda row: Tone.GOOD if row.outcome == "done" else Tone.FAULT,
+            json="outcome",
+        ),
+        text_column(
+            Heading("message", "MESSAGE", "The server's words.", 8, 50, drop_order=5),
+            lambda row: row.ended.message if row.ended is not None else "karptui ended before the answer came",
+            json="message",
+        ),
+        text_column(
+            Heading("reason", "REASON", "The reason that was typed.", 8, 40, drop_order=1),
+            lambda row: row.begun.reason,
+            json="reason",
+        ),
+    ),
+    key=lambda row: row.begun.id,
+    default_sort=Sort("time", is_descending=True),
+    text=lambda row: f"{row.begun.action} {_object_text(row)} {row.begun.user} {row.begun.reason}".lower(),
+    more_values=(
+        Value(
+            "status",
+            lambda row, _: row.ended.status if row.ended is not None else 0,
+            int,
+            "HTTP status of a refusal or fault; 0 otherwise.",
+        ),
+        Value("user_from", lambda row, _: row.begun.user_from, str, "server or kubeconfig."),
+        Value("server", lambda row, _: row.begun.server, str),
+        Value("uid", lambda row, _: row.begun.object.get("uid", ""), str),
+        Value("method", lambda row, _: row.begun.method, str),
+        Value("path", lambda row, _: row.begun.path, str),
+        Value("id", lambda row, _: row.begun.id, str),
+    ),
+    is_notable=lambda row, _: row.outcome != "done",
+)

@@ -17,6 +17,7 @@ from karptui.forward.run import HORIZON_NS
 from karptui.kube.gitops import Revert
 from karptui.kube.units import clock_text, counted, first_of, instant_text, span_text, verb
 from karptui.studies.pause import EventKind, Pause, PauseEvent, PoolPause, PoolState
+from karptui.views.actions import OWNER, revert_text
 from karptui.views.column import (
     INSTANT_OR_NULL,
     Column,
@@ -30,7 +31,6 @@ from karptui.views.column import (
     text_column,
     texts,
 )
-from karptui.views.gitops import OWNER, revert_text
 from karptui.views.instants import dated_text, instant_column, second_value
 from karptui.views.row import Cell
 from karptui.views.sanitize import clean, short_name

@@ -14,8 +14,8 @@ from karptui.screens.pods import PodsScreen
 from karptui.sources.source import Phase, SourceError
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import PromptInput
-from karptui.widgets.tab_line import TabLine
 from karptui.widgets.textual_compat.dimmed import LOOK_SECONDS
+from karptui.widgets.top_bar import TabLine
 from tests.canvas import Canvas
 from tests.event_loop import loop_seconds
 from tests.ui.conftest import MakeApp

@@ -22,8 +22,8 @@ from karptui.screens.nodes import NodesScreen
 from karptui.screens.pools import PoolDetailScreen, PoolsScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.whatif.dialogs import ask_aside
-from karptui.screens.whatif.documents import DocumentReader, Made
 from karptui.screens.whatif.screen import WhatIfScreen
+from karptui.screens.whatif.workbook import DocumentReader, Made
 from karptui.sources.source import Phase
 from karptui.whatif.scenario import Opening
 from karptui.whatif.sheet import Sheet

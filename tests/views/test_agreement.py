@@ -26,7 +26,7 @@ from karptui.session.row_server import overview_of
 from karptui.session.verdict import verdict_of_view
 from karptui.verdict.finding import FindingCode
 from karptui.views.blockers.columns import TABLE as BLOCKERS
-from karptui.views.claims.sentences import waiting_on
+from karptui.views.claims import waiting_on
 from karptui.views.next import TABLE as NEXT
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.status import node_status

@@ -5,8 +5,7 @@ import pytest
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.session.claims import ClaimEntry, expiries_of
-from karptui.views.claims.columns import TABLE
-from karptui.views.claims.sentences import expiry_line
+from karptui.views.claims import TABLE, expiry_line
 from karptui.views.table import Sort, build_rows
 from tests.builders import text_of
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS

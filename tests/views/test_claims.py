@@ -16,8 +16,7 @@ from karptui.karpenter.nodeclaim import DrainStage, NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.session.claims import ClaimEntry
-from karptui.views.claims.columns import TABLE
-from karptui.views.claims.sentences import claim_sentences, short_wait, waiting_on
+from karptui.views.claims import TABLE, claim_sentences, short_wait, waiting_on
 from karptui.views.filters import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows

@@ -14,8 +14,7 @@ from karptui.views.row import Tone
 from karptui.views.sources import Health
 from karptui.views.top_bar import Fact, TopBarValues, version_fact
 from karptui.widgets.key_line import Key, KeyLine, fit
-from karptui.widgets.tab_line import TabLine
-from karptui.widgets.top_bar import TopBar
+from karptui.widgets.top_bar import TabLine, TopBar
 from tests.builders import present
 from tests.widgets.harness import WidgetApp
 

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from karptui.karpenter.rules import VERSION_SETTING, rules_for
 from karptui.kube.units import count_text
-from karptui.screens.whatif.documents import Cluster, DocumentReader, Documents
 from karptui.screens.whatif.kept_scenarios import KeptScenarios, open_scenarios, save_scenarios
-from karptui.screens.whatif.workbook import Workbook
+from karptui.screens.whatif.workbook import Cluster, DocumentReader, Documents, Workbook
 from karptui.session.answers import ControllerInfo, ReplayState
 from karptui.session.protocol import Session
 from karptui.session.throttle import KEYBOARD, REST_SECONDS

@@ -1,3 +1,0 @@
-"""The Claims screen."""
-
-from __future__ import annotations
