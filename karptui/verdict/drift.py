@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from karptui.disruption.budgets import PoolUse, Reason, budget_state
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.consolidation import RefusalCode
@@ -66,7 +67,7 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
             continue
         static = next((pool for pool in case.pools if pool.name == name and pool.is_static), None)
         limit = (static.limits or {}).get(NODES) if static is not None else None
-        is_ahead = is_budget and all(map(_was_never_open, lines))
+        is_ahead = is_budget and all(_waits_for_window(line, case) for line in lines)
         manner = Manner.CLOSED if is_ahead else manners.most_common(1)[0][0]
         yield ClusterFinding(
             severity=FindingSeverity.INFO if is_ahead else FindingSeverity.WARNING,
@@ -87,13 +88,24 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
         )
 
 
-def _was_never_open(line: VerdictNode) -> bool:
-    """Return whether the disruption budget of a drifted node has a window ahead and none since the node drifted."""
+def _waits_for_window(line: VerdictNode, case: VerdictCase) -> bool:
+    """Return whether the disruption budget of a drifted node opens again, and the drift went on when it was open last.
+
+    A budget that was closed all the time since the node drifted counts as well.
+    """
     budgets = own_blockers(line, WhyCode.BUDGET)
-    return bool(budgets) and all(
-        blocker.until_ns is not None and blocker.since_ns is not None and blocker.since_ns <= _drifted_ns(line)
-        for blocker in budgets
-    )
+    if not budgets or not all(blocker.until_ns and blocker.since_ns for blocker in budgets):
+        return False
+    return all((blocker.since_ns or 0) <= _drifted_ns(line) for blocker in budgets) or _went_on(line, case)
+
+
+def _went_on(line: VerdictNode, case: VerdictCase) -> bool:
+    """Return whether a NodePool got nodes without drift while its budget was open after a node drifted."""
+    pool = next((pool for pool in case.pools if pool.name == line.pool), None)
+    claims = [other.claim for other in case.nodes if other.claim is not None and other.pool == line.pool]
+    use, since_ns = PoolUse(nodes=len(claims)), _drifted_ns(line)
+    later = [claim for claim in claims if claim.created_ns >= since_ns and not claim.is_true("Drifted")]
+    return pool is not None and any(budget_state(pool, Reason.DRIFTED, use, c.created_ns).allowed for c in later)
 
 
 def _closed_pdbs(lines: Sequence[VerdictNode], reason: str) -> tuple[str, ...]:

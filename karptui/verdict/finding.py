@@ -438,6 +438,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     Without labels there is no user data, and no AMI family that Karpenter writes some for.
     """
+    nameless: tuple[str, ...] = ()
+    """Nodes without a provider ID that joined since its NodeClaims were created."""
     words: str = ""
     """What tells the cause: words of the kubelet, an annotation, the method that wants its nodes."""
     agent: tuple[str, ...] = ()

@@ -458,6 +458,7 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             reasons=_replaces(case, {claim.name for claim in claims}),
             drifted=_drifted_of(case, {claim.labels.get(NODEPOOL, "") for claim in claims}),
             user_data=next((fault for fault, of_fault in unjoined.items() if of_fault is claims), ()),
+            nameless=tuple(_nameless(case, min(created))) if created and not detail and not manner else (),
             pending=explained,
             screen="claims",
         )
@@ -466,6 +467,14 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
 def _node_names(case: VerdictCase, claims: Sequence[NodeClaim]) -> list[str]:
     names = {claim.name for claim in claims}
     return [line.name for line in case.nodes if line.has_node and line.claim is not None and line.claim.name in names]
+
+
+def _nameless(case: VerdictCase, since_ns: int) -> Iterator[str]:
+    """Yield the nodes that joined since an instant without a provider ID, by which Karpenter finds its nodes."""
+    for line in case.nodes:
+        node = line.node if line.claim is None else None
+        if node is not None and not node.provider_id and node.created_ns >= since_ns:
+            yield node.name
 
 
 def _user_data_fault(case: VerdictCase, claim: NodeClaim) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import fleet, gone_claim, nominated, usual
 from tests.incidents.incident import LAUNCHES, ROOM, incident, n
-from tests.incidents.node_objects import CNI_NOT_READY, add_node
+from tests.incidents.node_objects import CNI_NOT_READY, add_group_node, add_node
 from tests.incidents.pods import add_pod, add_workload, waiting
 from tests.incidents.pools import add_nodeclass, add_pool
 
@@ -227,3 +227,23 @@ def secret_missing(c: Cluster) -> None:
     text = 'MountVolume.SetUp failed for volume "tls" : secret "invoice-tls" not found'
     for pod in pods:
         c.event(pod, "FailedMount", text, last="50s", first="22m", count=18, source="kubelet")
+
+
+@incident(
+    story="The kubelets of a new image run with an external cloud provider that is not installed. Two nodes are Ready and have no spec.providerID, so Karpenter does not know that they are the instances of its NodeClaims; five pods are pending for 14 minutes.",
+    cause="2 NodeClaims of general have not registered for 13 minutes, because their nodes have no spec.providerID; 5 pods are pending.",
+    thread="siderolabs/talos#14342, kubernetes/kubernetes#123024",
+    must=["providerID", r"ip-10-24-18-167", "regist", n(5), r"1[34] ?m"],
+    must_not=[LAUNCHES],
+)
+def nodes_without_a_provider_id(c: Cluster) -> None:
+    usual(c)
+    pairs = [add_node(c, "general", "m6i.xlarge", zone, age="13m", stage="Launched") for zone in c.zones[:2]]
+    for pair in pairs:
+        node = add_group_node(c, "m6i.xlarge", pair.zone, age="12m").node
+        assert node is not None
+        del node["spec"]["providerID"]
+        node["metadata"]["labels"] = {key: text for key, text in node["metadata"]["labels"].items() if "eks" not in key}
+        effects = {"karpenter.sh/unregistered": "NoExecute", "node.cloudprovider.kubernetes.io/uninitialized": "NoSchedule"}  # fmt: skip
+        node["spec"]["taints"] = [{"key": key, "effect": effect} for key, effect in effects.items()]
+    nominated(c, waiting(c, "orders/checkout", 5, "14m"), pairs, last="40s", count=6)

@@ -136,3 +136,19 @@ def budget_is_closed_until_the_forced_end(c: Cluster) -> None:
     crash(c, pods[-1], code=1, restarts=61, ago="2m")
     budget = add_pdb(c, "crm", "api", "api", healthy=2, desired=2, expected=3, maxUnavailable=1)
     budget["status"]["conditions"] = [condition("DisruptionAllowed", "False", c.at("5h"), "InsufficientPods")]
+
+
+@quiet(
+    story="Drift of NodePool web goes on each night between 05:00 and 06:00 UTC, a node at a time. Five of nine nodes were replaced in the last three nights, and four are left.",
+    cause="drift goes on each night, in a window of an hour.",
+    thread="kubernetes-sigs/karpenter#1089",
+    must_not=["stuck|never"],
+    now="2026-11-26T13:00:00Z",
+)
+def fine_drift_goes_on_each_night(c: Cluster) -> None:
+    budgets = [{"nodes": "0", "schedule": "0 6 * * *", "duration": "23h"}, {"nodes": "10%"}]
+    drifted_until_a_window(c, budgets, "3d")
+    pairs = [
+        add_node(c, "web", "m6i.xlarge", c.zones[0], age=age) for age in ("7h30m", "7h40m", "31h", "31h20m", "55h")
+    ]
+    add_workload(c, "shop/cart", on=pairs, count=15, age="6h")

@@ -48,7 +48,7 @@ def test_nodes_that_are_not_ready_for_several_reasons_are_findings_of_their_own(
     assert [text for _, text in texts(*silent, broken, fine, events=(not_ready(1, reason="SystemOOM"),))] == [
         "node n1 has not been ready for 60m (silent); its memory ran out before (SystemOOM)",
         "node n2 has not been ready for 60m (silent)",
-        "node n3 has not been ready for 60m (its container runtime does not answer)",
+        "node n3 has not been ready for 60m (the container runtime does not answer)",
     ]
 
 

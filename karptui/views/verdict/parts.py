@@ -182,5 +182,5 @@ def kubelet_words(message: str) -> str:
     if "NetworkPluginNotReady" in message or "cni plugin not initialized" in message:
         return "the CNI network plugin is not ready"
     if "container runtime is down" in message:
-        return "its container runtime does not answer"
+        return "the container runtime does not answer"
     return quoted(message)

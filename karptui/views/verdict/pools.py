@@ -131,11 +131,15 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     count = f"{count_text(finding.drifted)} " if finding.drifted > 1 and finding.reasons == ("Drifted",) else ""
     replaced = f"{count}{finding.reasons[0].lower()} nodes of {finding.pools[0]}" if finding.reasons else ""
     replaces = f" (to replace {replaced})" if replaced else ""
-    return f"{claims}{where}{replaces} {state}{_user_data_text(finding)}{gives_up}{pods_pending(finding, now_ns)}"
+    return f"{claims}{where}{replaces} {state}{_why_unregistered(finding)}{gives_up}{pods_pending(finding, now_ns)}"
 
 
-def _user_data_text(finding: ClusterFinding) -> str:
-    """Return how user data keeps instances from joining; empty if it does not."""
+def _why_unregistered(finding: ClusterFinding) -> str:
+    """Return why instances have not registered, by user data or by nodes without a provider ID; empty if unknown."""
+    if finding.nameless:
+        count = len(finding.nameless)
+        which = f"{names_text(finding.nameless)} {verb(count, 'has', 'have')} no spec.providerID"
+        return f": {verb(count, 'node', 'nodes')} {which}, by which Karpenter finds its nodes"
     if not finding.user_data:
         return ""
     nodeclass, *labels = finding.user_data
