@@ -29,8 +29,8 @@ COLUMNS: Final = {
     "until": Entry("UNTIL", "When it ends without a change; - if never."),
     "wouldGoWithout": Entry(
         "WITHOUT IT",
-        "Outcome for the node without this blocker (simulated): delete or replace; no: something else blocks it; "
-        "unknown: not simulated, or not known.",
+        "Outcome for the node without this blocker, or its PodDisruptionBudgets (simulated): delete or replace; "
+        "no: something else blocks it; unknown: not simulated, or not known.",
     ),
     "podsInLastHour": Entry("PODS 1H", "Pods bound to the node in the last hour, without DaemonSets."),
 }

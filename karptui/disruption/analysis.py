@@ -41,7 +41,7 @@ class NodeOutlook(msgspec.Struct, frozen=True, gc=False):
     freed: Verdict
     """Without the blockers of methods that want the node; equal to ``now`` if there are none."""
     without: tuple[Outcome, ...] = ()
-    """Without one blocker, for each blocker of the node in order."""
+    """Without one blocker, or the PodDisruptionBudgets behind it, for each blocker of the node in order."""
     without_code: Mapping[Code, Outcome] = MappingProxyType({})
     """Without all blockers of a code."""
 

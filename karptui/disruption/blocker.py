@@ -46,6 +46,11 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     pod_uid: str = ""
     """The pod's, for a blocker about a pod."""
 
+    def is_one_with(self, other: Blocker) -> bool:
+        """Return whether one change removes both: they are the same, or of the same PodDisruptionBudgets."""
+        is_of_pdb = self.scope is Scope.PDB and (self.code, self.value) == (other.code, other.value)
+        return self is other or is_of_pdb
+
     @property
     def scope(self) -> Scope:
         """The scope of its code."""

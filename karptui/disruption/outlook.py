@@ -120,12 +120,14 @@ class RemovalSimulator:
         self._tried: dict[tuple[str, Method, frozenset[str]], Command | Refusal | None] = {}
 
     def without(self, node: StateNode, blocker: Blocker, others: Iterable[Blocker]) -> RemovalResult:
-        """Return the outcome for a node without one of its blockers.
+        """Return the outcome for a node without one of its blockers, or the PodDisruptionBudgets that block its pods.
 
         Args:
             others: All blockers of the node and of the whole cluster; may include ``blocker``.
         """
-        return self.without_all(node, [blocker], [other for other in others if other is not blocker])
+        kept = [other for other in others if not blocker.is_one_with(other)]
+        lifted = [other for other in others if other is not blocker and blocker.is_one_with(other)]
+        return self.without_all(node, [blocker, *lifted], kept)
 
     def without_all(self, node: StateNode, lifted: Sequence[Blocker], left: Sequence[Blocker]) -> RemovalResult:
         """Return the outcome for a node without some blockers while others remain.

@@ -77,7 +77,7 @@ class BlockerEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def without(self) -> str:
-        """Outcome for the node without this one blocker: ``delete``, ``replace``, ``no``, ``unknown``.
+        """Outcome for the node without this blocker, or its budgets: ``delete``, ``replace``, ``no``, ``unknown``.
 
         Empty until it has been simulated.
         """
@@ -92,12 +92,13 @@ class BlockerEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def others(self) -> tuple[Blocker, ...]:
-        """What else holds the node."""
+        """What else holds the node; not the same PodDisruptionBudgets by other pods."""
         blockers = self.findings.blockers if self.findings is not None else ()
         return tuple(
             blocker
             for place, blocker in enumerate(blockers)
             if blocker.is_wanted and place != self.index and blocker.code not in HOLDS_NOBODY
+            if not self.blocker.is_one_with(blocker)
         )
 
     @property

@@ -25,6 +25,7 @@ from karptui.karpenter.settings import parse_settings
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import parse_quantity
+from karptui.kube.workload import PodDisruptionBudget
 from karptui.provisioning.prepared import Prepared
 from tests.builders import (
     HOUR_NS,
@@ -248,6 +249,17 @@ def test_all_blockers_removed_twice() -> None:
     first, second = outlook.lifted(node, blockers), outlook.lifted(node, blockers)
     assert first.outcome is Outcome.REPLACE
     assert first.command is second.command
+
+
+@pytest.mark.parametrize(("pdbs", "labels_of_b", "outcome"), [
+    ([a_pdb()], {"app": "web"}, Outcome.REPLACE),
+    ([a_pdb(), a_pdb(name="api", labels={"app": "api"})], {"app": "api"}, Outcome.NO),
+])  # fmt: skip
+def test_a_budget_is_lifted_for_all_pods_of_the_node(
+    pdbs: list[PodDisruptionBudget], labels_of_b: dict[str, str], outcome: Outcome
+) -> None:
+    pods = [a_pod(name="a", node="node-1", labels={"app": "web"}), a_pod(name="b", node="node-1", labels=labels_of_b)]
+    assert _without(_cluster(pods=pods, pdbs=pdbs), code=Code.PDB_EXHAUSTED).outcome is outcome
 
 
 # -- what comes next -----------------------------------------------------------------------------------------------

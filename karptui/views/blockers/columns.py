@@ -344,7 +344,8 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             "without",
             "IF REMOVED",
             "Outcome for the node if this blocker is removed (simulated): freed, replaced, or also blocked by "
-            "others. For a group, the nodes freed, each simulated alone.",
+            "others. A PodDisruptionBudget is removed for all its pods. For a group, the nodes freed, each simulated "
+            "alone.",
             min_width=10,
             max_width=24,
         ),

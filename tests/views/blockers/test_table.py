@@ -56,7 +56,7 @@ def test_a_protected_pod() -> None:
 def test_what_has_to_go_with_it_is_named_and_what_stops_the_cluster_is_told_apart() -> None:
     def without(*codes: Code, stays: str = "no") -> str:
         goes = Verdict(Outcome.DELETE, "Drift")
-        blockers = tuple(Blocker(code=code, is_wanted=True) for code in codes)
+        blockers = tuple(Blocker(code=code, value=str(n), is_wanted=True) for n, code in enumerate(codes))
         outlook = NodeOutlook(now=Verdict(Outcome.NO), lifted=goes, freed=goes, without=(Outcome(stays),))
         findings = NodeFindings("claim/c", "n", "p", why=Why(code=WhyCode.PDB), blockers=blockers, outlook=outlook)
         return cells(BlockerEntry(blockers[0], 0, findings))["without"]
@@ -65,6 +65,7 @@ def test_what_has_to_go_with_it_is_named_and_what_stops_the_cluster_is_told_apar
     assert without(Code.PDB_EXHAUSTED, Code.DELETING) == "blocked (cluster)"
     assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO) == "also blocked by budget"
     assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO, Code.NODE_DND) == "also blocked by 2 more"
+    assert without(Code.PDB_EXHAUSTED, Code.PDB_EXHAUSTED) == "also blocked by PDB"
     assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO, stays="delete") == "node freed"
 
 

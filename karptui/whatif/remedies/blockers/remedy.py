@@ -175,6 +175,6 @@ def _without(findings: NodeFindings, lifted: set[int]) -> Outcome | None:
     if len(codes) == 1 and all((id(blocker) in lifted) == (blocker.code in codes) for blocker in blockers):
         return outlook.without_code[codes.pop()]
     places = [index for index, blocker in enumerate(blockers) if id(blocker) in lifted]
-    if len(places) == 1:
-        return outlook.without[places[0]]
-    return None
+    first = blockers[places[0]] if places else None
+    same = [index for index, blocker in enumerate(blockers) if first is not None and first.is_one_with(blocker)]
+    return outlook.without[places[0]] if places and places == same else None
