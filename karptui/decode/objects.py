@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from karptui.decode.loose import text, texts
+from karptui.decode.loose import field, text, texts
 from karptui.decode.wire import (
     Int,
     Wire,
@@ -121,6 +121,11 @@ def build_lease(wire: WireLease) -> Lease:
     )
 
 
+_HTTPS: Final = 443
+_SELECTING: Final = ("objectSelector", "matchConditions")
+"""Fields by which a webhook is asked about some objects only; a namespace is no property of cluster-scoped ones."""
+
+
 class WireWebhooks(WireObject):
     """A ValidatingWebhookConfiguration."""
 
@@ -128,15 +133,20 @@ class WireWebhooks(WireObject):
 
 
 def build_webhooks(wire: WireWebhooks) -> WebhookConfiguration:
-    """Return a ValidatingWebhookConfiguration, without webhooks whose failures are ignored."""
+    """Return a ValidatingWebhookConfiguration, without webhooks whose failures are ignored, or that select objects."""
     webhooks = tuple(
         Webhook(
             text(hook, "name"),
             "/".join(text(hook, "clientConfig", "service", part) for part in ("namespace", "name")),
-            frozenset().union(*(texts(rule, "resources") for rule in hook.get("rules") or ())),
+            port if isinstance(port := field(hook, "clientConfig", "service", "port"), int) else _HTTPS,
+            tuple(
+                (texts(rule, "apiGroups"), texts(rule, "resources"))
+                for rule in hook.get("rules") or ()
+                if texts(rule, "operations") & {"CREATE", "*"}
+            ),
         )
         for hook in wire.webhooks or ()
-        if hook.get("failurePolicy", "Fail") == "Fail"
+        if hook.get("failurePolicy", "Fail") == "Fail" and not any(hook.get(name) for name in _SELECTING)
     )
     return WebhookConfiguration(**object_fields(wire.metadata), webhooks=webhooks)
 

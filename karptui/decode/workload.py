@@ -122,10 +122,17 @@ class WireReplicationController(WireObject):
 AnyWireWorkload = WireWorkload | WireReplicationController
 
 
+class WireServicePort(Wire):
+    """An item of ``spec.ports``."""
+
+    port: Int | None = None
+
+
 class WireServiceSpec(Wire):
     """``spec`` of a Service."""
 
     selector: dict[str, str] | None = None
+    ports: list[WireServicePort] | None = None
 
 
 class WireService(WireObject):
@@ -220,6 +227,7 @@ def build_service(wire: WireService) -> Service:
     return Service(
         **object_fields(wire.metadata),
         selector=None if selector is None else tuple(sorted(selector.items())),
+        ports=frozenset(port.port for port in (wire.spec.ports if wire.spec else None) or () if port.port is not None),
     )
 
 

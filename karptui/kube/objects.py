@@ -158,8 +158,16 @@ class Webhook(msgspec.Struct, frozen=True, gc=False):
     name: str
     service: str
     """``namespace/name`` of the Service that answers; ``/`` for another address."""
-    resources: frozenset[str]
-    """Resources of these requests, such as ``pods/eviction`` or ``*/*``."""
+    port: int
+    """Of the Service."""
+    rules: tuple[tuple[frozenset[str], frozenset[str]], ...]
+    """API groups and resources, such as ``pods/eviction`` or ``*/*``, of objects about whose creation it is asked."""
+
+    def is_asked(self, group: str, resource: str) -> bool:
+        """Return whether a resource, or a subresource such as ``pods/eviction``, of a group is created with it only."""
+        of, _, part = resource.partition("/")
+        named = {resource, "*/*", *((f"{of}/*", f"*/{part}") if part else ("*",))}
+        return any(groups & {group, "*"} and resources & named for groups, resources in self.rules)
 
 
 class WebhookConfiguration(KubeObject, frozen=True, kw_only=True, gc=False):

@@ -67,6 +67,8 @@ class Service(KubeObject, frozen=True, kw_only=True, gc=False):
     """A Service; default topology spread constraints use its selector."""
 
     selector: tuple[tuple[str, str], ...] | None = None
+    ports: frozenset[int] = frozenset()
+    """Empty if they were not read."""
 
 
 _OF_ONE_POD: Final = (

@@ -42,6 +42,7 @@ from karptui.session.refusals import launch_refusals_of
 from karptui.session.status import is_file, plural, seen_ns
 from karptui.session.status_events import events_of_jobs, events_of_pods, events_of_workloads, unobserved
 from karptui.session.verdict_pending import limit_lines, pending_lines
+from karptui.session.webhooks import EVICTIONS, dead_webhook
 from karptui.state.cluster import inventory_of
 from karptui.verdict.containers import CRASHED_NS
 from karptui.verdict.controller import CRASHING, MANY_RESTARTS
@@ -76,8 +77,6 @@ _LIGHT: Final = 4
 """Pods request less than this part of a nearly empty node: a quarter."""
 _REMOVED_NS: Final = 3 * MINUTE_NS
 """A node group removes instances without a word; their nodes are gone within this time."""
-_EVICTIONS: Final = frozenset({"pods/eviction", "pods/*", "*/eviction", "*/*"})
-"""Resources of a webhook's rules that include evictions."""
 _PROTECTING: Final = (WhyCode.DND, WhyCode.PDB)
 
 
@@ -132,7 +131,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
                 for pdb in view.state.pdbs.values()
             },
             namespace_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if pdb.selector == LabelSelector()),
-            eviction_webhook=next(_dead_webhooks(view), ()),
+            eviction_webhook=dead_webhook(view, *EVICTIONS) or (),
             uncounted_pdbs={pdb.key: pdb.sync_error for pdb in view.state.pdbs.values() if pdb.sync_error},
             hidden=tuple(map(plural, hidden)),
             ignored={
@@ -455,24 +454,6 @@ def _sets_with_refused_pods(view: ClusterView, events: Iterable[Event]) -> dict[
             if event.involved_kind == kind and workload is not None and (workload.replicas or workload.job):
                 replicas[f"{kind}/{workload.key}"] = workload.job.wanted if workload.job else workload.replicas or 0
     return replicas
-
-
-def _dead_webhooks(view: ClusterView) -> Iterator[tuple[str, str]]:
-    """Yield webhooks without whose answer evictions fail, each with its Service, if that has no ready pod.
-
-    Without the Services, only if no pod of the namespace is ready.
-    """
-    for hook in (hook for configuration in view.state.of(Kind.WEBHOOK).values() for hook in configuration.webhooks):
-        service = view.state.of(Kind.SERVICE).get(hook.service)
-        if hook.service == "/" or hook.resources.isdisjoint(_EVICTIONS) or (service and not service.selector):
-            continue
-        selector = set(service.selector) if service else set()
-        answers = any(
-            pod.ready and hook.service.startswith(f"{pod.namespace}/") and selector <= set(pod.labels.items())
-            for pod in view.state.pods.values()
-        )
-        if not answers:
-            yield hook.name, hook.service
 
 
 def _stuck_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:

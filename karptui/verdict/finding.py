@@ -763,7 +763,10 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     namespace_pdbs: Collection[str] = ()
     """PodDisruptionBudgets (``namespace/name``) that select every pod of their namespace."""
     eviction_webhook: tuple[str, ...] = ()
-    """A webhook without whose answer evictions fail, and its Service, which has no ready pod; empty without one."""
+    """A webhook without whose answer evictions fail, its Service, and the port that this lacks; empty without one.
+
+    The port is empty if the Service has no ready pod.
+    """
     uncounted_pdbs: Mapping[str, str] = EMPTY_LABELS
     """PodDisruptionBudgets (``namespace/name``) whose pods Kubernetes cannot count, with the error."""
     hidden: Sequence[str] = ()

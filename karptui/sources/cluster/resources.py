@@ -145,6 +145,7 @@ LATER: Final = (
     _resource(Kind.DEPLOYMENT, "apps", "v1", "deployments", metadata_only=True),
     _resource(Kind.STATEFULSET, "apps", "v1", "statefulsets", metadata_only=True),
     _resource(Kind.JOB, "batch", "v1", "jobs", metadata_only=True),
+    _resource(Kind.WEBHOOK, "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"),
     EVENTS,
     FAILED_CREATIONS,
     POD_WARNINGS,

@@ -12,6 +12,7 @@ from karptui.views.verdict.parts import (
     Reasons,
     Say,
     age_in_brackets,
+    dead_webhook_text,
     draining_text,
     lasting,
     names_text,
@@ -164,8 +165,7 @@ _LEAVING: Final[Mapping[str, str]] = {
     "ending": "{pods} {take} long to terminate",
     "evicted": "{pods} {are} still being evicted",
     "unevicted": "{pods} {are} not evicted, although nothing known protects {them}: Karpenter's log may say why",
-    "webhook": "{pods} {are} not evicted: evictions fail without the webhook {reasons[0]}, "
-    "and its Service {reasons[1]} has no ready pod",
+    "webhook": "{pods} {are} not evicted: evictions fail without {webhook}",
     "undrained": "no pod blocks the drain, but Karpenter has not marked {it} drained",
     "draining": "{its} drain is not finished",
     "volumes": "drained, but volumes are still attached",
@@ -198,7 +198,7 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         are_gone="is gone" if is_one else "are gone",
         s_many="" if is_one else "s",
         finalizer=first_of(finding.reasons, NAMED),
-        reasons=finding.reasons,
+        webhook=dead_webhook_text(*finding.reasons) if finding.detail == "webhook" else "",
     )
     ends = ""
     if finding.manner == "never":

@@ -68,6 +68,12 @@ def age_in_brackets(finding: ClusterFinding, now_ns: int) -> str:
     return f" ({age_text(finding.since_ns, now_ns)})" if finding.since_ns else ""
 
 
+def dead_webhook_text(name: str, service: str, missing_port: str) -> str:
+    """Return a webhook that cannot answer: ``the webhook v.sh, and its Service sys/gate has no ready pod``."""
+    lacks = f"port {missing_port}" if missing_port else "ready pod"
+    return f"the webhook {name}, and its Service {service} has no {lacks}"
+
+
 def time_left(finding: ClusterFinding, now_ns: int) -> str:
     """Return the time until the deadline."""
     return span_text(max((finding.until_ns or 0) - now_ns, 0))

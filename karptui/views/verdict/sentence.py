@@ -12,7 +12,7 @@ from karptui.kube.units import clock_text, counted, first_of, span_text, verb
 from karptui.kube.volumes import unread_text
 from karptui.views.sanitize import clean
 from karptui.views.verdict import blocked, karpenter, nodes, pods, pools
-from karptui.views.verdict.parts import QUOTED, Reasons, Say, names_text, nodes_text, pods_pending
+from karptui.views.verdict.parts import QUOTED, Reasons, Say, dead_webhook_text, names_text, nodes_text, pods_pending
 
 if TYPE_CHECKING:
     from karptui.pending.groups import PendingGroup
@@ -40,6 +40,7 @@ def pending_reasons(view: ClusterView) -> Reasons:
     from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
     from karptui.pending.disagreements import DECISIVE, DisagreementCode  # noqa: PLC0415 - as above
     from karptui.session.verdict import is_guess  # noqa: PLC0415 - as above
+    from karptui.session.webhooks import NODECLAIMS, dead_webhook  # noqa: PLC0415 - as above
     from karptui.views.pending.sentences import disagreement_text, now_words  # noqa: PLC0415 - as above
 
     read = "judging by the objects read, " if is_guess(view) else ""
@@ -57,6 +58,8 @@ def pending_reasons(view: ClusterView) -> Reasons:
             longest_ns = round(view.evidence.settings.batch_max_seconds * NS_PER_SECOND)
             if LATE_NS < longest_ns > report.now_ns - group.since_ns:
                 why = f": Karpenter first collects pods for up to {span_text(longest_ns)} (BATCH_MAX_DURATION)"
+            if (dead := dead_webhook(view, *NODECLAIMS)) is not None:
+                why = f": no NodeClaim is created without {dead_webhook_text(*dead)}"
             of_pool = (c for c in view.state.nodeclaims.values() if c.labels.get(NODEPOOL) == place.nodepool)
             launched = sum(claim.created_ns > group.since_ns for claim in of_pool)
             none = f"{launched} launched since then did not help" if launched else f"none was launched{why}"

@@ -159,7 +159,6 @@ def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> Non
             Kind.CRONJOB,
             Kind.REPLICATION_CONTROLLER,
             Kind.VPA,
-            Kind.WEBHOOK,
         }
     paths = [call.path for call in server.calls]
     first = {NODES.path, "/apis", NODEPOOLS.path, NODECLAIMS.path, EC2}

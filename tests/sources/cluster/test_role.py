@@ -68,7 +68,7 @@ def test_nothing_may_be_changed_and_no_secret_read() -> None:
 def test_every_kind_that_a_screen_lists_is_among_them() -> None:
     followed = {resource.kind for resource in (NODES, *KARPENTER_KINDS, *LATER)}
     on_demand = {Kind.NODECLASS, Kind.CRONJOB, Kind.REPLICATION_CONTROLLER, Kind.SERVICE, Kind.VPA}
-    in_snapshots_only = {Kind.CAPACITY_BUFFER, Kind.POD_TEMPLATE, Kind.WEBHOOK}
+    in_snapshots_only = {Kind.CAPACITY_BUFFER, Kind.POD_TEMPLATE}
     assert set(Kind) - followed - on_demand - in_snapshots_only == set()
 
 
