@@ -12,6 +12,7 @@ from karptui.decode.wire import WireCondition, WireOwner, label_selector, node_t
 from karptui.kube import resources
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.pod import (
+    LIMIT_RANGER,
     MIRROR,
     ContainerRequests,
     ContainerStatusResources,
@@ -33,6 +34,7 @@ _DECIDING: Final = frozenset(
         "controller.kubernetes.io/pod-deletion-cost",
         MIRROR,
         "cluster-autoscaler.kubernetes.io/safe-to-evict",
+        LIMIT_RANGER,
     }
 )
 _OWN_LABELS: Final = frozenset(

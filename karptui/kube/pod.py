@@ -90,6 +90,8 @@ SCHEDULING_GATED: Final = "SchedulingGated"
 """Reason of the PodScheduled condition of a pod with scheduling gates."""
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 """Phases of pods that have ended and use no resources."""
+LIMIT_RANGER: Final = "kubernetes.io/limit-ranger"
+"""Annotation with the requests and limits that a LimitRange set."""
 MIRROR: Final = "kubernetes.io/config.mirror"
 """Annotation of a static pod's mirror pod."""
 

@@ -14,7 +14,7 @@ from karptui.disruption.churn.moves import WorkloadNames
 from karptui.disruption.owner import OriginIndex
 from karptui.karpenter.labels import HOSTNAME, NODEPOOL
 from karptui.kube import resources
-from karptui.kube.pod import DO_NOT_SCHEDULE, Pod
+from karptui.kube.pod import DO_NOT_SCHEDULE, LIMIT_RANGER, Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.kube.units import amount_text
@@ -51,6 +51,7 @@ _NOT_FOR_THEM: Final = {PlacementGate.TAINTS, PlacementGate.REQUIREMENTS, Placem
 """Gates of NodePools that are for other pods, or full."""
 _OF_PODS: Final = {PlacementGate.TAINTS, PlacementGate.REQUIREMENTS, PlacementGate.VOLUMES, PlacementGate.TOPOLOGY}
 """Gates that reject pods for their own rules, whether the NodePool launches nodes or not."""
+_LIMIT_RANGER_SET: Final = "LimitRanger plugin set: "
 _PREEMPTED: Final = "Preempted"
 """Reason of kube-scheduler's events about pods that it preempts."""
 
@@ -144,6 +145,7 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         spread_keys=tuple(_spread_keys(first)),
         refusal=_refusal_of_daemon(group),
         autoscaled=tuple(_autoscaled(view, group, closest)) if closest is not None else (),
+        defaulted=tuple(_defaulted(group, closest)) if closest is not None else (),
         suited_pools=tuple(_suited_pools(view, group)),
     )
 
@@ -188,6 +190,15 @@ def _autoscaled(view: ClusterView, group: PendingGroup, pool: PoolExplanation) -
                 asked = resources.nano(group.first.requests, shortage.resource)
                 if asked == resources.nano(targets, shortage.resource):
                     yield shortage.resource
+
+
+def _defaulted(group: PendingGroup, pool: PoolExplanation) -> Iterator[str]:
+    """Yield the resources that pods are short of and whose requests a LimitRange set."""
+    parts = group.first.template.annotations.get(LIMIT_RANGER, "").removeprefix(_LIMIT_RANGER_SET).split("; ")
+    told = {name for part in parts for name in part.partition(" request for ")[0].split(", ") if " request " in part}
+    for shortage in pool.nearest.shortages if pool.nearest is not None else ():
+        if shortage.resource in told:
+            yield shortage.resource
 
 
 def _rule_off_nodes(view: ClusterView, group: PendingGroup, pool: str) -> str:

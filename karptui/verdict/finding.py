@@ -250,6 +250,8 @@ class Manner(StrEnum):
     """A limit that stops only some of a NodePool's types."""
     ON_SIGNS = "on-signs"
     """Several objects point to it, and nothing tells it."""
+    DEFAULTED = "defaulted"
+    """Requests that a LimitRange set."""
     NOT_KARPENTERS = "not-karpenters"
     """Nothing is wrong, and no node is Karpenter's."""
 
@@ -588,6 +590,8 @@ class PendingLine(msgspec.Struct, frozen=True):
     """Why kube-scheduler refuses pods that were not studied, or the node of a DaemonSet's pod if that has room."""
     autoscaled: tuple[str, ...] = ()
     """Resources of which they lack some, and whose requests a VerticalPodAutoscaler has set."""
+    defaulted: tuple[str, ...] = ()
+    """Resources of which they lack some, and whose requests a LimitRange has set."""
     suited_pools: tuple[str, ...] = ()
     """NodePools whose taints and labels suit them, and that are being deleted or not ready."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from karptui.kube.objects import Event
 from karptui.pending.causes import Cause
 from karptui.pending.groups import folded_name
-from karptui.verdict.finding import ClusterFinding, Explained, FindingCode, FindingSeverity, PendingLine
+from karptui.verdict.finding import ClusterFinding, Explained, FindingCode, FindingSeverity, Manner, PendingLine
 
 
 class PendingPods:
@@ -90,7 +90,8 @@ def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
             pods=len(group.pods),
             zones=tuple(sorted(group.zones)),
             pending=Explained(preempted=group.preempted),
-            reasons=group.autoscaled,
+            reasons=group.autoscaled or group.defaulted,
+            manner=Manner.DEFAULTED if group.defaulted and not group.autoscaled else Manner.PLAIN,
             detail=group.group,
             words=group.refusal if not group.group else "",
             screen="pending",

@@ -17,6 +17,7 @@ from karptui.decode.loose import mapping
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.karpenter.labels import AWS_GROUP, GROUP, POD_DELETION_COST, SAFE_TO_EVICT
 from karptui.kube.gitops import READ_ANNOTATIONS
+from karptui.kube.pod import LIMIT_RANGER
 from karptui.kube.volumes import SELECTED_NODE
 
 _METADATA: Final = (
@@ -39,6 +40,7 @@ _ANNOTATIONS: Final = READ_ANNOTATIONS | frozenset(
     {
         POD_DELETION_COST,
         SAFE_TO_EVICT,
+        LIMIT_RANGER,
         "kubernetes.io/config.mirror",
         "pv.kubernetes.io/bind-completed",
         SELECTED_NODE,

@@ -88,7 +88,8 @@ def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
         if len(finding.names) > 1:
             volumes = verb(finding.pods, "its volume", "their volumes")
             volume = f"; StorageClass {first_of(finding.names[1:], NAMED)} allows {volumes} only in {zones}"
-    scaled = f"; a VerticalPodAutoscaler set this {' and '.join(finding.reasons)} request" if finding.reasons else ""
+    who = "LimitRange" if finding.manner == "defaulted" else "VerticalPodAutoscaler"
+    scaled = f"; a {who} set this {' and '.join(finding.reasons)} request" if finding.reasons else ""
     return f"{text}{volume}{scaled}{preempted(finding)}"
 
 
