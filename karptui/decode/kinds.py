@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
+import msgspec
+
 
 class Kind(StrEnum):
     """A kind that karptui stores; NodeClass includes those of every provider."""
@@ -37,6 +39,32 @@ class Kind(StrEnum):
     LEASE = "Lease"
     VPA = "VerticalPodAutoscaler"
     WEBHOOK = "ValidatingWebhookConfiguration"
+
+
+class KindStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Status of one kind of object, of instance types, prices or usage."""
+
+    kind: str
+    phase: str
+    """A word of `karptui.sources.source.Phase`, or one like it."""
+    since_ns: int
+    """When the phase began: nanoseconds since the epoch."""
+    last_error: str = ""
+    """Why it is not live, or which object could not be read; empty without an error."""
+    count: int = 0
+    total_estimate: int | None = None
+    """Estimated number of objects while syncing; None if the server does not tell."""
+    last_contact_ns: int = 0
+    """When the server last said anything about this kind: nanoseconds since the epoch, 0 for never."""
+    retry_at_ns: int = 0
+    """Time of the next attempt in nanoseconds since the epoch; 0 if none is planned."""
+    is_left_out: bool = False
+    """Whether the kind was not requested when a file was made, so that its absence means nothing."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether nothing can be known of the kind."""
+        return self.is_left_out or self.phase == "forbidden"
 
 
 VOLUME_KINDS: Final = (Kind.PVC, Kind.PV, Kind.STORAGE_CLASS, Kind.CSI_NODE)

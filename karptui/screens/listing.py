@@ -8,13 +8,13 @@ from typing import Any, Final, Generic, TypeVar
 
 from textual.binding import Binding, BindingType
 
+from karptui.decode.kinds import KindStatus
 from karptui.files import write_file
 from karptui.kube.units import count_text, counted
 from karptui.paths import typed_path
 from karptui.screens.command_line import CommandError
 from karptui.screens.row_sources import Recipe, RowSource
 from karptui.session.grouping import Folding, GroupHeading, Grouping
-from karptui.session.status import KindStatus
 from karptui.views.column import FieldKind, Heading, ItemT, example
 from karptui.views.filters import EVERYTHING, Query, QueryError, parse_query
 from karptui.views.row import Pieces, Tone

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from karptui.decode.kinds import KindStatus
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import SessionList
-from karptui.session.status import KindStatus
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.sources import TABLE

@@ -287,10 +287,11 @@ def _blockers() -> List:
 
 
 def _sources() -> List:
-    from karptui.session.sources import SourceRow, source_rows
+    from karptui.decode.kinds import KindStatus
+    from karptui.session.sources import source_rows
     from karptui.views.sources import TABLE
 
-    last: LastAnswer[tuple[SourceRow, ...]] = LastAnswer()
+    last: LastAnswer[tuple[KindStatus, ...]] = LastAnswer()
     return served(TABLE, lambda view, query: last.get((view,), lambda: source_rows(view, query.now_ns)))
 
 

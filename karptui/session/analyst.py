@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from karptui import crash
 from karptui.aws.evidence import NO_EVIDENCE, Evidence, decides_alike
 from karptui.session.answers import Focus
-from karptui.session.throttle import KEYBOARD, AnalysisThrottle, Keyboard, NoThrottle, ThreadThrottle
+from karptui.session.throttle import KEYBOARD, AnalysisThrottle, Keyboard, ThreadThrottle
 
 if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
@@ -79,14 +79,10 @@ class Analyst:
     def __init__(
         self,
         *,
-        has_thread: bool = True,
         clock: Callable[[], float] = time.monotonic,
         keyboard: Keyboard = KEYBOARD,
     ) -> None:
-        self._has_thread = has_thread
         self._clock = clock
-        self._work_at_hand: tuple[Iterator[Focus], Focus] | None = None
-        """Without a thread: the suspended work, and the focus it has answered."""
         self._wake = threading.Condition()
         self._job: _Job | None = None
         self._waiting_since = 0.0
@@ -159,7 +155,7 @@ class Analyst:
         with self._wake:
             self._waiting_since = self._clock() if self._job is None else self._waiting_since
             self._job = _Job(view, now_ns, awaits_prices)
-            if self._has_thread and self._thread is None and not self._is_stopped:
+            if self._thread is None and not self._is_stopped:
                 self._thread = threading.Thread(target=self._run, name="analyst", daemon=True)
                 self._thread.start()
             self._rouse()
@@ -193,18 +189,6 @@ class Analyst:
         """Wait until the analyst is idle; return whether that happened within this many seconds."""
         with self._wake:
             return self._wake.wait_for(lambda: self._is_at_rest, seconds)
-
-    def catch_up(self) -> None:
-        """Do all requested work at once; for an analyst without a thread."""
-        if self._job is not None:
-            job, self._job = self._job, None
-            work = self._worked_out(job)
-        elif self._work_at_hand is not None and (self._work_at_hand[1] != self._focus or self._is_asked_for_sums):
-            work = self._work_at_hand[0]
-        else:
-            return
-        answered = next(work, None)
-        self._work_at_hand = (work, answered) if answered is not None else None
 
     # The thread
 
@@ -279,7 +263,7 @@ class Analyst:
         from karptui.session.pending import PendingQuestions  # noqa: PLC0415
         from karptui.session.prepare import prepare_view  # noqa: PLC0415
 
-        throttle, began = ThreadThrottle() if self._has_thread else NoThrottle(), self._clock()
+        throttle, began = ThreadThrottle(), self._clock()
         prepared, notes = prepare_view(job.view, job.now_ns, throttle.take)
         before, prices = self._latest or NOTHING_KNOWN, job.view.evidence.price_settings
         is_repriced = not decides_alike(self._evidence, job.view.evidence)
@@ -417,11 +401,11 @@ class Analyst:
         return steps.is_open(key) and (key == self._focus.detail or self._is_old(steps, key, ON_SCREEN_SHARE))
 
     def _is_old(self, steps: AnalysisSteps, key: str, share: float) -> bool:
-        """Whether a node has kept its answer for this share of the time, or it is invalid; always without a thread."""
+        """Whether a node has kept its answer for this share of the time, or it is invalid."""
         least, most = KEPT_SECONDS
         seconds = share * min(max(KEPT_FACTOR * self._node_cost * len(steps.keys), least), most)
         age = self._clock() - self._simulated_at.get(key, -most)
-        return not self._has_thread or age >= seconds or steps.is_outdated(key)
+        return age >= seconds or steps.is_outdated(key)
 
     def _is_quiet(self) -> bool:
         """Return whether the time of the postponed nodes has come, which is then over."""
@@ -443,7 +427,7 @@ class Analyst:
         from karptui.session.prepare import removal_forecasts  # noqa: PLC0415 - as below
 
         began = self._clock()
-        if not steps.is_forecast_due or (self._has_thread and began < self._forecasts_at):
+        if not steps.is_forecast_due or began < self._forecasts_at:
             return
 
         def give_way() -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from karptui.decode.kinds import KindStatus
 from karptui.session.costs import ClusterTotals
-from karptui.sources.source import SourceStatus
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import Analysis, NodeDetail
@@ -114,7 +114,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
     generation: int
     """Counts up with every change of the cluster."""
-    statuses: Mapping[str, SourceStatus]
+    statuses: Mapping[str, KindStatus]
     totals: ClusterTotals
     hidden: frozenset[str] = frozenset()
     """Kinds that may not be listed."""

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.decode.kinds import Kind
+from karptui.decode.kinds import Kind, KindStatus
 from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.loops import is_same_kind, is_short, relaunches
 from karptui.disruption.churn.report import Churn, ChurnWindow, PoolChurn, churn_of
@@ -16,7 +16,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.group import group_by
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
-from karptui.session.status import ON_THE_WAY, KindStatus
+from karptui.session.status import ON_THE_WAY
 from karptui.state.cluster import inventory_of
 
 NO_POOL: Final = "(no NodePool)"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from karptui.aws.evidence import NO_EVIDENCE, Evidence, prices_of
 from karptui.aws.prices import NodePrices, Price
 from karptui.aws.region import Place, place_of
-from karptui.decode.kinds import Kind
+from karptui.decode.kinds import Kind, KindStatus
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim, node_key
 from karptui.karpenter.nodeclass import NodeClass
@@ -25,7 +25,6 @@ from karptui.kube.workload import PodDisruptionBudget
 from karptui.session.costs import ClusterTotals, totals_of
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.pods import Owners, PodEntry, owners_of
-from karptui.session.status import KindStatus
 from karptui.state.cluster import ClusterState
 
 if TYPE_CHECKING:

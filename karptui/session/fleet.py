@@ -9,8 +9,9 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from karptui.decode.kinds import KindStatus
 from karptui.session.cluster_view import ClusterView
-from karptui.session.status import KindStatus, age_ns
+from karptui.session.status import age_ns
 from karptui.session.watch import OUTDATED_NS
 from karptui.workers.children import Children
 

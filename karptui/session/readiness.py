@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Final
 
-from karptui.decode.kinds import VOLUME_KINDS, Kind
+from karptui.decode.kinds import VOLUME_KINDS, Kind, KindStatus
 from karptui.kube.units import first_of
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodeclasses import lacks_nodeclasses
 from karptui.session.nodes import NEEDED_FOR_WHY
-from karptui.session.status import ON_THE_WAY, KindStatus, plural
+from karptui.session.status import ON_THE_WAY, plural
 
 OPTIONAL: Final = (Kind.PDB, Kind.DAEMONSET, Kind.NODECLASS)
 """Kinds that may be missing without permission; a note names them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from karptui.disruption.joint_saving import JointFigures
     from karptui.karpenter.nodepool import NodePool
     from karptui.session.facts import Around
-    from karptui.sources.source import SourceStatus
     from karptui.verdict.finding import ClusterFinding
 
 
@@ -39,7 +38,7 @@ def overview_of(view: ClusterView) -> Overview:
     nodes, pods, events = len(view.state.nodes), len(view.state.of(Kind.POD)), len(view.state.events)
     return Overview(
         generation=view.state.generation,
-        statuses=cast("Mapping[str, SourceStatus]", view.statuses),
+        statuses=view.statuses,
         totals=view.totals,
         hidden=view.hidden,
         sizes={

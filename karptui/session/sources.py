@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import msgspec
+from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.region import FactKind, FactPhase, FactStatus, RegionFacts
+from karptui.decode.kinds import KindStatus
 from karptui.kube.usage import LiveUsage
 from karptui.session.cluster_view import ClusterView
 
@@ -33,47 +34,23 @@ _FIELDS: Final[Mapping[FactKind, str]] = {
 _LEFT_OUT: Final = "none in the file, which counts as not read"
 
 
-class SourceRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Status of a kind, or of a source of types, prices or usage; a `KindStatus`."""
-
-    kind: str
-    phase: str
-    since_ns: int
-    last_error: str
-    count: int
-    total_estimate: int | None = None
-    last_contact_ns: int = 0
-    retry_at_ns: int = 0
-    is_unread: bool = False
-
-
-def source_rows(view: ClusterView, now_ns: int) -> tuple[SourceRow, ...]:
+def source_rows(view: ClusterView, now_ns: int) -> tuple[KindStatus, ...]:
     """Return the status of every kind, then the sources of instance types, prices and live usage."""
     usage = usage_row(view.live_usage, now_ns)
     kinds = (
-        SourceRow(
-            kind=str(status.kind),
-            phase=str(status.phase),
-            since_ns=status.since_ns,
-            last_error=status.last_error or (_LEFT_OUT if status.is_unread else ""),
-            count=status.count,
-            total_estimate=status.total_estimate,
-            last_contact_ns=status.last_contact_ns,
-            retry_at_ns=status.retry_at_ns,
-            is_unread=status.is_unread,
-        )
+        replace(status, last_error=_LEFT_OUT) if status.is_unread and not status.last_error else status
         for status in view.statuses.values()
     )
     return (*kinds, *evidence_rows(view.evidence, now_ns), *((usage,) if usage is not None else ()))
 
 
-def usage_row(live: LiveUsage, now_ns: int) -> SourceRow | None:
+def usage_row(live: LiveUsage, now_ns: int) -> KindStatus | None:
     """Return a row for metrics-server; None without one."""
     if not live.is_asked:
         return None
     waits = "queried once a minute for the history, or while usage is shown: Pods, Advice, a node, wide Nodes"
     phase = "live" if live.read_at_ns and not live.sentence else "stale" if live.read_at_ns else "not available"
-    return SourceRow(
+    return KindStatus(
         kind="Live usage",
         phase=phase if live.read_at_ns or live.sentence else "off",
         since_ns=live.read_at_ns or now_ns,
@@ -84,7 +61,7 @@ def usage_row(live: LiveUsage, now_ns: int) -> SourceRow | None:
     )
 
 
-def evidence_rows(evidence: Evidence, now_ns: int) -> tuple[SourceRow, ...]:
+def evidence_rows(evidence: Evidence, now_ns: int) -> tuple[KindStatus, ...]:
     """Return a row for Karpenter's metrics and for each kind of AWS fact; none without these sources."""
     rows = []
     if evidence.metrics_status is not None:
@@ -105,8 +82,8 @@ def _fact_count(facts: RegionFacts, kind: FactKind) -> int:
     return len(fact.value) if fact is not None else 0
 
 
-def _row(kind: str, status: FactStatus, count: int, now_ns: int) -> SourceRow:
-    return SourceRow(
+def _row(kind: str, status: FactStatus, count: int, now_ns: int) -> KindStatus:
+    return KindStatus(
         kind=kind,
         phase=_WORDS[status.phase],
         since_ns=status.as_of_ns or now_ns,

@@ -3,50 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final
+
+from karptui.decode.kinds import KindStatus
 
 ON_THE_WAY: Final = ("connecting", "syncing")
 """Phases of a kind that is being listed."""
-
-
-class KindStatus(Protocol):
-    """Status of a source for one kind; ``sources.source.SourceStatus`` is one."""
-
-    @property
-    def kind(self) -> str:
-        """The kind: ``Pod``."""
-
-    @property
-    def phase(self) -> str:
-        """One of the words of ``sources.source.Phase``."""
-
-    @property
-    def since_ns(self) -> int:
-        """When the phase began."""
-
-    @property
-    def last_error(self) -> str:
-        """Why it is not live; empty when all is well."""
-
-    @property
-    def count(self) -> int:
-        """Objects held."""
-
-    @property
-    def total_estimate(self) -> int | None:
-        """About how many there will be."""
-
-    @property
-    def last_contact_ns(self) -> int:
-        """When the server last said anything; 0 for never."""
-
-    @property
-    def retry_at_ns(self) -> int:
-        """When it is retried; 0 if it is not waiting."""
-
-    @property
-    def is_unread(self) -> bool:
-        """Whether the kind is unknown: it may not be listed, or was not requested."""
 
 
 def plural(kind: str) -> str:

@@ -168,13 +168,6 @@ class ThreadThrottle:
         self._worked = time.thread_time()
 
 
-class NoThrottle(ThreadThrottle):
-    """Never yields: for work without a screen."""
-
-    def take(self) -> None:
-        """Go on at once."""
-
-
 class AnalysisThrottle:
     """When a thread that follows a cluster may begin again: the longer its work kept the processor, the later.
 

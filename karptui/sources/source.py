@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from karptui.decode.kinds import Kind, kind_named
+from karptui.decode.kinds import Kind, KindStatus, kind_named
 from karptui.errors import RequestError
 from karptui.state.reducer import Batch, KindDelta
 
@@ -58,29 +58,11 @@ COMPLETE: Final = frozenset({Phase.OFFLINE, Phase.LIVE, Phase.NOT_INSTALLED, Pha
 """Phases with a complete list of the kind."""
 
 
-class SourceStatus(msgspec.Struct, frozen=True, kw_only=True):
+class SourceStatus(KindStatus, frozen=True, kw_only=True):
     """State of a source for one kind."""
 
     kind: Kind
     phase: Phase
-    since_ns: int
-    """When the phase began: nanoseconds since the epoch."""
-    last_error: str = ""
-    """Why it is not live, or which object could not be read; empty without an error."""
-    count: int = 0
-    total_estimate: int | None = None
-    """Estimated number of objects while syncing; None if the server does not tell."""
-    last_contact_ns: int = 0
-    """When the server last said anything about this kind: nanoseconds since the epoch, 0 for never."""
-    retry_at_ns: int = 0
-    """Time of the next attempt in nanoseconds since the epoch; 0 if none is planned."""
-    is_left_out: bool = False
-    """Whether the kind was not requested when a file was made, so that its absence means nothing."""
-
-    @property
-    def is_unread(self) -> bool:
-        """Whether nothing can be known of the kind."""
-        return self.is_left_out or self.phase is Phase.FORBIDDEN
 
 
 class Source(Protocol):

@@ -10,9 +10,10 @@ from typing import Final
 
 import msgspec
 
+from karptui.decode.kinds import KindStatus
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, instant_text, span_text
-from karptui.session.status import KindStatus, plural
+from karptui.session.status import plural
 from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, text_column
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean

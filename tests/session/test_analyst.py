@@ -22,6 +22,7 @@ from karptui.session.costs import Held, held_of
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.studies.forecasts import RemovalForecasts
 from tests.builders import NOW_NS, SECOND_NS, a_pod, present
+from tests.stepped_analyst import SteppedAnalyst
 from tests.story_e import story_view
 
 PATIENCE_SECONDS = 30.0
@@ -29,9 +30,9 @@ KEY = "claim/runners-1x204"
 
 
 @pytest.fixture
-def worker() -> Analyst:
+def worker() -> SteppedAnalyst:
     """Return one that works while it is told to."""
-    return Analyst(has_thread=False)
+    return SteppedAnalyst()
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def analysis_of(worker: Analyst) -> Analysis:
     return worker.latest
 
 
-def analysed(worker: Analyst, view: ClusterView, now_ns: int = NOW_NS) -> ClusterView:
+def analysed(worker: SteppedAnalyst, view: ClusterView, now_ns: int = NOW_NS) -> ClusterView:
     worker.submit(view, now_ns)
     worker.catch_up()
     return view
@@ -75,7 +76,7 @@ def test_everything_is_worked_out_when_there_is_time(beside: Analyst) -> None:
     assert beside.failure == ""
 
 
-def test_the_same_cluster_is_looked_at_again_only_after_a_while(worker: Analyst) -> None:
+def test_the_same_cluster_is_looked_at_again_only_after_a_while(worker: SteppedAnalyst) -> None:
     view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
     analysed(worker, view, NOW_NS + SECOND_NS)
@@ -85,7 +86,7 @@ def test_the_same_cluster_is_looked_at_again_only_after_a_while(worker: Analyst)
     assert analysis_of(worker).now_ns == later_ns
 
 
-def test_a_close_look_comes_when_it_is_asked_for_and_the_next_command_at_rest(worker: Analyst) -> None:
+def test_a_close_look_comes_when_it_is_asked_for_and_the_next_command_at_rest(worker: SteppedAnalyst) -> None:
     view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
     assert analysis_of(worker).detail is None
@@ -98,7 +99,7 @@ def test_a_close_look_comes_when_it_is_asked_for_and_the_next_command_at_rest(wo
     assert report.method
 
 
-def test_what_is_seen_comes_first(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_seen_comes_first(worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
     simulate = AnalysisSteps.simulate
 
@@ -115,7 +116,7 @@ def test_what_is_seen_comes_first(worker: Analyst, monkeypatch: pytest.MonkeyPat
     assert len(order) == 8
 
 
-def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_newer_clusters_break_off_what_nobody_looks_at(worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REST_SECONDS", -1.0)
     first, simulate, simulated = story_view(), AnalysisSteps.simulate, []
     second = changed(first)
@@ -133,7 +134,9 @@ def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypa
     assert min(analysis_of(worker).simulated_in.values()) == second.state.generation
 
 
-def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_question_is_broken_off_by_a_newer_cluster(
+    worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "LEAST_SECONDS", -1.0)
     asked: list[bool] = []
     simulate_next_pass = AnalysisSteps.simulate_next_pass
@@ -158,7 +161,9 @@ def held_now(worker: Analyst, view: ClusterView) -> Held:
     return held_of(view.with_answers(analysis=analysis_of(worker)).node_entries, analysis_of(worker).joint)
 
 
-def test_removals_are_forecast_at_rest_after_a_new_focus(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removals_are_forecast_at_rest_after_a_new_focus(
+    worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch
+) -> None:
     details: list[bool] = []
 
     def of(self: RemovalForecasts, _: frozenset[str], removal: JointRemoval) -> JointRemoval:
@@ -177,7 +182,7 @@ def test_removals_are_forecast_at_rest_after_a_new_focus(worker: Analyst, monkey
 
 
 @pytest.mark.crashes
-def test_a_failed_forecast_leaves_the_upper_bound(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_forecast_leaves_the_upper_bound(worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch) -> None:
     def of(*_: Any) -> JointRemoval:
         raise KeyError("pod")
 
@@ -191,7 +196,9 @@ def test_a_failed_forecast_leaves_the_upper_bound(worker: Analyst, monkeypatch: 
     assert not joint.is_forecast_due(NOW_NS)
 
 
-def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_on_the_screen_are_told_before_the_others(
+    worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch
+) -> None:
     survey, seen = AnalysisSteps.survey, []
 
     def step(self: AnalysisSteps, first: Iterable[str] = ()) -> Iterator[str]:
@@ -210,7 +217,9 @@ def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeyp
 
 
 @pytest.mark.crashes
-def test_a_failure_is_said_and_the_next_cluster_is_looked_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_said_and_the_next_cluster_is_looked_at(
+    worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch
+) -> None:
     survey = AnalysisSteps.survey
 
     def fail(self: AnalysisSteps, first: Iterable[str] = ()) -> Iterator[str]:
@@ -226,7 +235,7 @@ def test_a_failure_is_said_and_the_next_cluster_is_looked_at(worker: Analyst, mo
     assert worker.failure == ""
 
 
-def test_pools_are_compared_when_somebody_asks(worker: Analyst) -> None:
+def test_pools_are_compared_when_somebody_asks(worker: SteppedAnalyst) -> None:
     view = story_view()
     worker.look_at(Focus(asks_overlap=True))
     analysed(worker, view)
@@ -272,7 +281,7 @@ class Typist(throttle.Keyboard):
 
 def test_a_cluster_waits_for_somebody_who_types_since_the_first_change() -> None:
     typist = Typist()
-    waiting = Analyst(has_thread=False, clock=typist.monotonic, keyboard=typist)
+    waiting = SteppedAnalyst(clock=typist.monotonic, keyboard=typist)
     assert waiting.wait_seconds is None
     first = story_view()
     second = changed(first)
@@ -329,7 +338,7 @@ def renewed(view: ClusterView, at_ns: int) -> ClusterView:
 
 def test_answers_are_reused_for_a_minute_if_no_object_of_the_engines_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     typist = Typist()
-    worker = Analyst(has_thread=False, clock=typist.monotonic, keyboard=typist)
+    worker = SteppedAnalyst(clock=typist.monotonic, keyboard=typist)
     simulate, simulated = AnalysisSteps.simulate, []
 
     def noted(steps: AnalysisSteps, key: str) -> None:
@@ -355,7 +364,7 @@ def test_answers_are_reused_for_a_minute_if_no_object_of_the_engines_changes(mon
 @given(st.lists(st.sampled_from(["lease", "pod", "gone", "ready"]), min_size=1, max_size=5))
 @settings(max_examples=15, deadline=None)
 def test_a_reused_answer_equals_a_fresh_one(steps: list[str]) -> None:
-    worker, view = Analyst(has_thread=False), story_view()
+    worker, view = SteppedAnalyst(), story_view()
     for number, step in enumerate(steps):
         worker.submit(view, NOW_NS)
         worker.catch_up()
@@ -373,7 +382,7 @@ def test_a_reused_answer_equals_a_fresh_one(steps: list[str]) -> None:
             state = reduce(view.state, Batch({Kind.POD: delta[step]}))
             view = ClusterView(state, view.statuses, view, evidence=view.evidence)
     analysed(worker, view)
-    fresh = Analyst(has_thread=False)
+    fresh = SteppedAnalyst()
     fresh.submit(view, NOW_NS)
     fresh.catch_up()
     findings, expected = analysis_of(worker).findings, analysis_of(fresh).findings
@@ -398,7 +407,7 @@ def test_what_is_looked_at_is_looked_up_during_the_rest(beside: Analyst, monkeyp
     assert analysis_of(beside).generation == first.state.generation
 
 
-def test_pending_pods_are_explained_when_somebody_asks(worker: Analyst) -> None:
+def test_pending_pods_are_explained_when_somebody_asks(worker: SteppedAnalyst) -> None:
     view = waiting_view()
     analysed(worker, view)
     assert is_complete(worker, view.state.generation)
@@ -425,7 +434,7 @@ def _remedies_are_complete(worker: Analyst) -> bool:
     return detail is not None and detail.remedies is not None and detail.remedies.is_complete
 
 
-def test_removals_wait_for_prices_that_are_on_their_way(worker: Analyst) -> None:
+def test_removals_wait_for_prices_that_are_on_their_way(worker: SteppedAnalyst) -> None:
     view = story_view()
     worker.submit(view, NOW_NS, prices_come=True)
     worker.catch_up()
@@ -440,7 +449,7 @@ def test_removals_wait_for_prices_that_are_on_their_way(worker: Analyst) -> None
 
 def test_prices_that_never_come_are_waited_for_no_longer_than_a_moment() -> None:
     clock = Typist()
-    worker, view = Analyst(has_thread=False, clock=clock.monotonic), story_view()
+    worker, view = SteppedAnalyst(clock=clock.monotonic), story_view()
     for seconds, is_done in ((0.0, False), (module.PRICES_SECONDS - 0.1, False), (0.2, True)):
         clock.now += seconds
         worker.submit(view, NOW_NS, prices_come=True)

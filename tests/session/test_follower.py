@@ -12,7 +12,6 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
-from karptui.session.analyst import Analyst
 from karptui.session.follower import ClusterFollower
 from karptui.session.moments import MomentSource
 from karptui.session.row_server import overview_of
@@ -26,6 +25,7 @@ from karptui.views.row import Tone
 from tests import story_e
 from tests.builders import NOW_NS, SECOND_NS, a_launch_failure, a_nodepool, present
 from tests.builders.sources import QuietSource
+from tests.stepped_analyst import SteppedAnalyst
 
 
 class Teller(QuietSource):
@@ -173,12 +173,13 @@ def test_other_prices_count_as_a_change_of_the_cluster_and_the_same_read_again_d
 def test_a_cluster_without_nodes_is_worked_out(pools: tuple[NodePool, ...]) -> None:
     """Claims, Budgets and Next wait for this analysis: it comes without a node too."""
     source = MomentSource("empty", Inventory(nodepools=pools), NOW_NS)
-    follower = ClusterFollower(source, analyst=Analyst(has_thread=False))
+    analyst = SteppedAnalyst()
+    follower = ClusterFollower(source, analyst=analyst)
     follower.start()
     follower.poll(NOW_NS)
     assert overview_of(follower.view).analysed is None
     follower.analyse(NOW_NS)
-    follower.analyst.catch_up()
+    analyst.catch_up()
     follower.poll(NOW_NS)
     analysis = present(follower.view.analysis)
     assert list(analysis.budgets) == [pool.name for pool in pools]
@@ -189,13 +190,14 @@ def test_removals_are_simulated_once_prices_have_come() -> None:
     late = Told()
     late.current = story_e.evidence()
     source = MomentSource("late", story_e.inventory(), NOW_NS)
-    follower = ClusterFollower(source, evidence=late, analyst=Analyst(has_thread=False))
+    analyst = SteppedAnalyst()
+    follower = ClusterFollower(source, evidence=late, analyst=analyst)
     follower.start()
     simulated = []
     for late.has_come in (False, True):
         follower.poll(NOW_NS)
         follower.analyse(NOW_NS)
-        follower.analyst.catch_up()
+        analyst.catch_up()
         follower.poll(NOW_NS)
         assert follower.view.analysis is not None
         simulated.append((follower.view.analysis.simulated, follower.view.analysis.managed))

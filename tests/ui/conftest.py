@@ -14,7 +14,7 @@ from textual.widgets import Input
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
-from karptui.session.throttle import NoThrottle, ThreadThrottle
+from karptui.session.throttle import ThreadThrottle
 from karptui.widgets.yaml_editor import YamlEditor
 from tests.canvas import draw_at_rest
 from tests.event_loop import step_textual
@@ -46,7 +46,7 @@ def _still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
     monkeypatch.setattr(Input, "cursor_blink", False)
     monkeypatch.setattr(YamlEditor, "cursor_blink", False)
-    monkeypatch.setattr(ThreadThrottle, "take", NoThrottle.take)
+    monkeypatch.setattr(ThreadThrottle, "take", lambda _: None)
 
 
 @pytest.fixture(autouse=True)

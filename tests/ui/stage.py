@@ -18,23 +18,19 @@ from karptui.cli.evidence import evidence_source
 from karptui.clock import Clock, FrozenClock
 from karptui.config import Config
 from karptui.screens.whatif.screen import WhatIfScreen
-from karptui.session.analyst import Analyst
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Source
 from karptui.widgets.row_table import RowTable
+from karptui.widgets.row_table.layout import Layout
 from tests.canvas import draw
 from tests.event_loop import settle
+from tests.stepped_analyst import SteppedAnalyst
 from tests.still_demo import StillDemo
 
 PATIENCE_SECONDS = 180.0
 Front = TypeVar("Front", bound=Screen[Any])
-
-
-def stepped_analyst() -> Analyst:
-    """Return the analyst without its thread: it works while the test waits for it."""
-    return Analyst(has_thread=False)
 
 
 def an_app(
@@ -51,7 +47,7 @@ def an_app(
         config=config or Config(node_sort="name=asc"),
         clock=clock,
         evidence_of=lambda _: evidence or EvidenceSource(),
-        analyst_of=stepped_analyst,
+        analyst_of=SteppedAnalyst,
         **given,
     )
     app.animation_level = "none"
@@ -82,6 +78,11 @@ def column(app: App[Any], position: int = 0) -> list[str]:
     return [rows[index].cells[position].text.strip() for index in range(len(rows))]
 
 
+def layout_of(table: RowTable) -> Layout:
+    """Return where a table draws its columns."""
+    return table._layout
+
+
 async def settled(pilot: Pilot[Any], *, is_analysed: bool = True) -> KarptuiApp:
     """Wait until everything that is to be had has been heard, worked out and drawn.
 
@@ -97,6 +98,7 @@ async def settled(pilot: Pilot[Any], *, is_analysed: bool = True) -> KarptuiApp:
         await answered(pilot)
         app.poll_now()
         if is_analysed:
+            assert isinstance(app.follower.analyst, SteppedAnalyst)
             app.follower.analyst.catch_up()
             app.poll_now()
         await answered(pilot)

@@ -10,7 +10,7 @@ from karptui.widgets.key_line import KeyLine
 from karptui.widgets.row_table import RowTable
 from karptui.widgets.row_table.layout import Placed, text_width
 from tests.ui.fleet import NOW_NS, screen_text
-from tests.ui.stage import demo_app, press, running, settled
+from tests.ui.stage import demo_app, layout_of, press, running, settled
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 SMALL = SIZES[:2]
@@ -41,13 +41,13 @@ def needed(title: str, cells: Sequence[Cell], placed: Placed) -> int:
 
 def cut_for_nothing(table: RowTable) -> list[str]:
     """Return what is cut while the edge, or columns beside it, have cells to spare."""
-    columns, cells, headings = table.placing.columns, cells_of(table), table.headings
-    blank = max(table.scrollable_content_region.width - table.placing.width, 0)
-    wanted = (needed(headings[placed.index].title, cells[placed.index], placed) for placed in columns)
-    free = blank + sum(max(placed.width - most, 0) for placed, most in zip(columns, wanted, strict=True))
+    layout, cells, headings = layout_of(table), cells_of(table), table.headings
+    blank = max(table.scrollable_content_region.width - layout.width, 0)
+    wanted = (needed(headings[placed.index].title, cells[placed.index], placed) for placed in layout.columns)
+    free = blank + sum(max(placed.width - most, 0) for placed, most in zip(layout.columns, wanted, strict=True))
     return [
         f"{headings[placed.index].id} has {placed.width} cells, {free} are free: {text}"
-        for placed in columns
+        for placed in layout.columns
         for text in cut(cells[placed.index], placed)
         if free
     ]
@@ -68,7 +68,7 @@ async def test_no_row_is_cut_where_the_width_would_do_and_no_verdict_at_all() ->
 
 def assert_verdicts_are_whole(table: RowTable) -> None:
     """Hold that no verdict of a node is cut."""
-    why = next(placed for placed in table.placing.columns if table.headings[placed.index].id == "why")
+    why = next(placed for placed in layout_of(table).columns if table.headings[placed.index].id == "why")
     cells = cells_of(table)[why.index]
     assert {"budget 0/2", "idle, due", "spot: 6/15 types"} <= {cell.text for cell in cells}
     assert cut(cells, why) == []

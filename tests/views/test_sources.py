@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from karptui.decode.kinds import Kind
-from karptui.session.status import KindStatus
+from karptui.decode.kinds import Kind, KindStatus
 from karptui.sources.source import Phase, SourceStatus
 from karptui.views.row import Tone
 from karptui.views.sources import no_rows, notice, overall

@@ -126,14 +126,14 @@ async def test_the_cursor_and_marks_follow_their_rows_and_the_view_stays(table: 
         table.focus()
         await shown(pilot, table, rows_of("d", "f"))
         await shown(pilot, table, rows_of("b", "d", "f"))
-        assert table.cursor_key == "b", "nobody has moved it"
+        assert table._cursor.key == "b", "nobody has moved it"
         await pilot.press("down", "space")
-        assert (table.cursor_key, table.marked) == ("f", {"d"})
+        assert (table._cursor.key, table.marked) == ("f", {"d"})
         lines = await shown(pilot, table, rows_of("a", "b", "c", "d", "e", "f"))
-        assert table.cursor_key == "f"
+        assert table._cursor.key == "f"
         assert [line[:3] for line in lines if "✓" in line] == [" ✓d"]
         await shown(pilot, table, rows_of("a", "b"))
-        assert (table.cursor_key, table.marked) == ("b", frozenset())
+        assert (table._cursor.key, table.marked) == ("b", frozenset())
         table.clear_marks()
 
 
@@ -266,11 +266,11 @@ async def test_the_mouse_chooses_rows(table: RowTable) -> None:
         table.focus()
         await shown(pilot, table, rows_of("a", "b", "c"))
         await pilot.click(table, offset=(5, 3))
-        assert table.cursor_key == "b"
+        assert table._cursor.key == "b"
         await pilot.click(table, offset=(5, 4), times=2)
         assert [message.key for message in app.heard if isinstance(message, RowSelected)] == ["c"]
         await pilot.click(table, offset=(5, 9))
-        assert table.cursor_key == "c"
+        assert table._cursor.key == "c"
         await pilot.hover(table, offset=(5, 2))
         await pilot.hover(table, offset=(5, 3))
 

@@ -15,7 +15,7 @@ from karptui.views.row import Row, Tone
 from karptui.views.table import Sort
 from karptui.widgets.line_view import LineView
 from karptui.widgets.row_table import layout as layouts
-from karptui.widgets.row_table.layout import Layout, Widths
+from karptui.widgets.row_table.layout import Widths
 from karptui.widgets.row_table.painter import Painter, Palette, RowState, scrolled
 
 HEADER_LINES: Final = 1
@@ -83,15 +83,6 @@ class RowCanvas(LineView):
     @property
     def layout_columns(self) -> tuple[Heading, ...]:
         return tuple(self._headings[placed.index] for placed in self._layout.columns)
-
-    @property
-    def placing(self) -> Layout:
-        return self._layout
-
-    @property
-    def cursor_key(self) -> str | None:
-        """The key under the cursor, or None when the table is empty."""
-        return self._cursor.key
 
     @property
     def cursor_index(self) -> int:
