@@ -103,7 +103,7 @@ def drain_state(fleet: Fleet, node: StateNode) -> DrainState:
         return DrainState(DrainStage.IDLE)
     if not claim.is_deleting:
         return _before_deletion(fleet, node, claim)
-    stage, since_ns = deletion_stage(claim)
+    stage, since_ns = deletion_stage(claim, node.node)
     deadline = deadline_of(claim)
     waiting = waiting_pods(fleet, node, deadline) if stage in (DrainStage.DELETING, DrainStage.DRAINING) else ()
     return DrainState(

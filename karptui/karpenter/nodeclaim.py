@@ -6,6 +6,7 @@ from collections.abc import Container
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from karptui.karpenter.labels import is_disrupted
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube import resources
 from karptui.kube.node import Node
@@ -127,7 +128,8 @@ def initialization_obstacles(claim: NodeClaim, node: Node) -> InitializationObst
     )
 
 
-_DRAINED: Final = "Drained"
+DRAINED: Final = "Drained"
+"""Condition of a NodeClaim whose node is drained (since 1.6)."""
 _DETACHED: Final = "VolumesDetached"
 _TERMINATING: Final = "InstanceTerminating"
 _GRACE_ELAPSED: Final = "TerminationGracePeriodElapsed"
@@ -151,14 +153,18 @@ class DrainStage(StrEnum):
     """Waiting for the instance to terminate."""
 
 
-def deletion_stage(claim: NodeClaim) -> tuple[DrainStage, int]:
-    """Return a deleted NodeClaim's stage and when it began, from its conditions."""
-    drained, detached = claim.condition(_DRAINED), claim.condition(_DETACHED)
+def deletion_stage(claim: NodeClaim, node: Node | None) -> tuple[DrainStage, int]:
+    """Return a deleted NodeClaim's stage and when it began, from its conditions.
+
+    Before 1.6 there is no condition Drained: the taint that comes before the drain shows that it has begun.
+    """
+    drained, detached = claim.condition(DRAINED), claim.condition(_DETACHED)
     if claim.is_true(_TERMINATING):
         condition = claim.condition(_TERMINATING)
         return DrainStage.INSTANCE, ABSENT_NS if condition is None else condition.last_transition_ns
     if drained is None:
-        return DrainStage.DELETING, claim.deletion_ns
+        is_begun = node is not None and is_disrupted(node.taints)
+        return DrainStage.DRAINING if is_begun else DrainStage.DELETING, claim.deletion_ns
     if drained.status != "True":
         return DrainStage.DRAINING, drained.last_transition_ns or claim.deletion_ns
     if detached is not None and (detached.status == "True" or detached.reason == _GRACE_ELAPSED):

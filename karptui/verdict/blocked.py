@@ -15,7 +15,7 @@ from karptui.disruption.drain import LONG_NS, Hold
 from karptui.disruption.joint_saving import JointSaving, NodeSaving, joint_saving
 from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
 from karptui.karpenter.labels import TERMINATION_FINALIZER
-from karptui.karpenter.nodeclaim import DrainStage, deletion_stage
+from karptui.karpenter.nodeclaim import DRAINED, DrainStage, deletion_stage
 from karptui.kube.group import group_by
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.provisioning.pool_order import usable_pools
@@ -439,7 +439,7 @@ def _leaving(line: VerdictNode, *, sees_nodes: bool, sees_claims: bool) -> Leavi
         return Leaving.UNKNOWN
     if claim is None or not claim.is_deleting:
         return Leaving.NODE_ALONE
-    stage, _ = deletion_stage(claim)
+    stage, _ = deletion_stage(claim, line.node)
     if stage is DrainStage.INSTANCE:
         return Leaving.FINALIZER if _foreign_finalizers(line) else Leaving.INSTANCE
     if not line.has_node and sees_nodes:
@@ -457,6 +457,8 @@ def _leaving(line: VerdictNode, *, sees_nodes: bool, sees_claims: bool) -> Leavi
         return Leaving.ENDING
     if stage is DrainStage.DELETING:
         return Leaving.WAITS
+    if claim.condition(DRAINED) is None and not holds:
+        return Leaving.UNKNOWN
     return Leaving.EVICTED if holds else Leaving.UNDRAINED
 
 

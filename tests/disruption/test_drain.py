@@ -60,6 +60,7 @@ def _state(*, node: Node | None = None, claim: NodeClaim | None = None, **object
     (TAINTED, a_claim(conditions=(IN_COMMAND,)), DrainStage.COMMANDED),
     (a_node(), a_claim(conditions=(IN_COMMAND,)), DrainStage.IDLE),
     (a_node(), a_claim(**DELETED), DrainStage.DELETING),
+    (TAINTED, a_claim(**DELETED), DrainStage.DRAINING),  # before 1.6 no condition says so
     (a_node(), a_claim(**DELETED, conditions=(STARTED,)), DrainStage.DRAINING),
     (a_node(), a_claim(**DELETED, conditions=(a_condition("Drained"),)), DrainStage.VOLUMES),
     (a_node(),

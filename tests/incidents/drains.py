@@ -139,3 +139,31 @@ def finalizer_of_another_controller(c: Cluster) -> None:
             kind="Normal",
             source="cloud-node-lifecycle-controller",
         )
+
+
+@incident(
+    story="Karpenter 1.2, which does not report the progress of a drain on NodeClaims yet. Two nodes are being deleted since last night, and a long job on each has do-not-disrupt. The reader has kubectl's lists, without events.",
+    cause="2 nodes of general have been draining for 12 hours because do-not-disrupt protects the pods of ci/long, and no terminationGracePeriod ends that.",
+    thread="kubernetes-sigs/karpenter#2219",
+    must=["ci/long", "do-not-disrupt", n(2), r"1[12] ?h", FOREVER],
+    must_not=["not begun|has not drained|marked"],
+    karpenter_version="1.2.1",
+    listed=("Node", "NodeClaim", "NodePool", "EC2NodeClass", "Pod", "DaemonSet", "PodDisruptionBudget"),
+)
+def drain_without_its_condition(c: Cluster) -> None:
+    usual(c)
+    going = [add_node(c, "general", "m6i.xlarge", zone, age="33d", deleting="12h") for zone in c.zones[:2]]
+    add_workload(c, "ci/long", kind="Job", on=going, age="2d", annotations=PROTECTED)
+
+
+@incident(
+    story="Karpenter 1.2 again. A drained node still has a volume attached, which no condition of the NodeClaim shows: it has been terminating for 4 hours, with pods of DaemonSets only.",
+    cause="ip-10-24-17-133 has been terminating for 4 hours; nothing in the cluster's objects shows what it waits for.",
+    thread="kubernetes-sigs/karpenter#2169",
+    must=["ip-10-24-17-133", r"terminating|drain", r"\b4 ?h", "not known|may"],
+    must_not=["not begun|has not drained|marked", "do-not-disrupt|PodDisruptionBudget"],
+    karpenter_version="1.2.1",
+)
+def drain_without_a_sign_of_its_progress(c: Cluster) -> None:
+    usual(c)
+    add_node(c, "general", "m6i.xlarge", c.zones[0], age="33d", deleting="4h")

@@ -157,5 +157,5 @@ def test_a_drain_has_begun_at_every_moment_of_a_play() -> None:
     gone = a_nodeclaim(name="gone", deletion_ns=NOW_NS, conditions=(told,))
     stays = a_nodeclaim(name="stays")
     claims = with_drains(Inventory(nodeclaims=(going, gone, stays))).nodeclaims
-    assert deletion_stage(claims[0]) == (DrainStage.DRAINING, NOW_NS)
+    assert deletion_stage(claims[0], None) == (DrainStage.DRAINING, NOW_NS)
     assert claims[1:] == (gone, stays)

@@ -138,7 +138,7 @@ def _leaving(node: Node, claim: NodeClaim | None, *, may_see_claims: bool) -> No
         unseen = "its NodeClaim cannot be shown: NodeClaims may not be listed"
         text = unseen if not may_see_claims else "the Node is being deleted, but a finalizer remains"
         return NodeStatus("Deleting", Tone.LEAVING, since, text, 2)
-    stage = deletion_stage(claim)[0] if claim.is_deleting else DrainStage.DELETING
+    stage = deletion_stage(claim, node)[0] if claim.is_deleting else DrainStage.DELETING
     if stage is DrainStage.DELETING:
         return NodeStatus("Deleting", Tone.LEAVING, since, "its drain has not begun", 2)
     if stage is DrainStage.INSTANCE:
