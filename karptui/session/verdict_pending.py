@@ -57,15 +57,14 @@ _PREEMPTED: Final = "Preempted"
 
 
 def pending_lines(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
-    """Yield pending pods by group; before they are analysed, one group of all that are pending for a minute.
-
-    Pods that give way to all others wait for room by design.
-    """
+    """Yield pending pods by group; before they are analysed, one group of all that are pending for a minute."""
     if view.pending is not None:
         preempted = _preempted(view, now_ns)
-        groups = (g for g in view.pending.groups if g.first.template.priority >= 0 or not _keeps_place(g.first))
-        for group in groups:
-            yield replace(_group_line(view, group, now_ns), preempted=preempted[group.origin])
+        for group in view.pending.groups:
+            line = replace(_group_line(view, group, now_ns), preempted=preempted[group.origin])
+            # Placeholders give way to all other pods: at a limit they wait by design.
+            if not line.limited_pool or group.first.template.priority >= 0 or not _keeps_place(group.first):
+                yield line
         return
     late = [
         pod

@@ -120,6 +120,20 @@ def fine_placeholders_wait_at_the_limit(c: Cluster) -> None:
 
 
 @incident(
+    story="Two placeholder pods (priority -10, image pause) should keep 90 cores free each. NodePool general allows no type of that size, so they have been pending for six hours, and no room is kept.",
+    cause="ops/headroom requests 90 cores, more than any type of NodePool general has.",
+    thread="kubernetes/autoscaler#4515",
+    must=["ops/headroom", "cpu", r"\bgeneral\b"],
+    must_not=["limit"],
+)
+def placeholders_fit_no_type(c: Cluster) -> None:
+    usual(c)
+    c.add("PriorityClass", "headroom", value=-10, globalDefault=False)
+    spec = {"priorityClassName": "headroom", "priority": -10, "terminationGracePeriodSeconds": 0}
+    waiting(c, "ops/headroom", 2, "6h", image="registry.k8s.io/pause:3.10", cpu="90", spec=spec)
+
+
+@incident(
     story="A node expired 45 minutes ago, and its drain may take an hour. One pod of crm/api crashes, so its PodDisruptionBudget has allowed no eviction for five hours; the healthy pod on the node is killed with it.",
     cause="crm/api is killed in 15 minutes with its node although a PodDisruptionBudget protects it, which allows no eviction for five hours.",
     thread="kubernetes-sigs/karpenter#2802",
