@@ -86,6 +86,9 @@ def unobserved(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> Unobs
     Of a live cluster, changes are read before controllers can have acted on them.
     """
     state = view.state
+    lease = state.of(Kind.LEASE).get(MANAGER_LEASE)
+    if lease is not None and now_ns - lease.renewed_ns <= JOB_LATE_NS:
+        return Unobserved()
     waiting, since_ns = dict[str, None](), 0
     for kind in OBSERVED:
         for item in state.of(kind).values():
@@ -97,8 +100,7 @@ def unobserved(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> Unobs
             if is_new:
                 since_ns = min(since_ns or item.created_ns, item.created_ns)
     short = _short_of_pods(view, pause)
-    lease = state.of(Kind.LEASE).get(MANAGER_LEASE)
-    renewed_ns = lease.renewed_ns if lease is not None and now_ns - lease.renewed_ns > JOB_LATE_NS else 0
+    renewed_ns = lease.renewed_ns if lease is not None else 0
     return Unobserved(tuple(waiting), tuple(owner for owner in short if owner not in waiting), since_ns, renewed_ns)
 
 

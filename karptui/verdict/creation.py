@@ -86,10 +86,13 @@ def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def stopped_controllers(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield that several objects wait for Kubernetes' own controllers, or one does and their lease is not renewed."""
+    """Yield that several objects wait for Kubernetes' own controllers, or one does and their lease is not renewed.
+
+    Missing pods alone are no sign: lists are made one after the other, and pods come and go in between.
+    """
     told = case.unobserved
     owners = (*told.changed, *told.short)
-    if len(owners) >= (1 if told.renewed_ns else MANY_UNOBSERVED):
+    if told.changed and len(owners) >= (1 if told.renewed_ns else MANY_UNOBSERVED):
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.CONTROLLERS_STOPPED,

@@ -178,3 +178,30 @@ def fine_pods_of_one_namespace_are_listed(c: Cluster) -> None:
     c.objects = [
         item for item in c.objects if item["kind"] != "Pod" or item["metadata"]["namespace"] in ("shop", "kube-system")
     ]
+
+
+@quiet(
+    story="A release changed four Deployments in the moment in which the lists were made. kube-controller-manager renewed its lease two seconds before.",
+    cause="four Deployments were changed just now.",
+    thread="argoproj/argo-cd#3875",
+    must_not=["kube-controller-manager"],
+)
+def fine_release_changes_four_deployments(c: Cluster) -> None:
+    _stop(c, changed=4, ago="2s")
+
+
+@quiet(
+    story="Pods were listed a few seconds before the ReplicaSets; in between, four workloads were scaled up. Leases and events were not listed.",
+    cause="the newest pods are not in the list of pods.",
+    thread="kubernetes/kubernetes#57748",
+    must_not=["kube-controller-manager"],
+    listed=tuple(kind for kind in WITHOUT_EVENTS if kind != "Lease"),
+)
+def fine_pods_are_listed_before_their_sets(c: Cluster) -> None:
+    _stop(c, changed=0, ago="2s")
+    newest = {f"part-{number}-": 1 for number in range(4)}
+    for item in [item for item in c.objects if item["kind"] == "Pod"]:
+        prefix = item["metadata"]["name"][:7]
+        if newest.get(prefix):
+            newest[prefix] = 0
+            c.objects.remove(item)
