@@ -82,6 +82,7 @@ class WireWorkloadSpec(Wire):
     completions: Int | None = None
     suspend: bool | None = None
     managed_by: str | None = None
+    backoff_limit_per_index: Int | None = None
 
 
 class WireWorkloadStatus(Wire):
@@ -191,7 +192,7 @@ def _observed_generation(status: WireWorkloadStatus | None, kind: str) -> int | 
 
 
 def _job_pods(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> JobPods:
-    """Return the pods of a Job that has started.
+    """Return the pods of a Job that has started; none are wanted if indexes may fail for good one by one.
 
     Rule: ``manageJob`` in Kubernetes' pkg/controller/job/job_controller.go.
     """
@@ -201,7 +202,8 @@ def _job_pods(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> JobPods:
     else:
         wanted = min(parallelism, spec.completions - succeeded)
     ends = any(c.type != "Suspended" and c.status == "True" for c in conditions(status.conditions))
-    if ends or spec.suspend or status.terminating or spec.managed_by not in (None, "", _JOB_CONTROLLER):
+    is_held = spec.suspend or status.terminating or spec.managed_by not in (None, "", _JOB_CONTROLLER)
+    if ends or is_held or spec.backoff_limit_per_index is not None:
         wanted = 0
     return JobPods(
         max(wanted, 0),

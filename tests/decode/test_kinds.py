@@ -147,6 +147,7 @@ def test_workload_of_which_only_the_metadata_was_fetched() -> None:
     ({}, {"conditions": [{"type": "FailureTarget", "status": "True"}]}, JobPods(0, start_ns=CREATED_NS)),
     ({"suspend": True}, {}, JobPods(0, start_ns=CREATED_NS)),
     ({}, {"terminating": 1}, JobPods(0, start_ns=CREATED_NS)),
+    ({"completions": 4, "backoffLimitPerIndex": 0}, {"failedIndexes": "0-3"}, JobPods(0, start_ns=CREATED_NS)),
     ({"managedBy": "kueue.x-k8s.io/multikueue"}, {}, JobPods(0, start_ns=CREATED_NS)),
     ({"managedBy": "kubernetes.io/job-controller"}, {}, JobPods(1, start_ns=CREATED_NS)),
 ])  # fmt: skip
