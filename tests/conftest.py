@@ -6,6 +6,7 @@ import gc
 import os
 import re
 import socket
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -175,3 +176,13 @@ def _state_of_its_own(
     if caught:
         during, error = caught[0]
         raise AssertionError(f"a fault inside while {during}") from error
+
+
+@pytest.fixture
+def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Set the local time zone to Europe/Berlin."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()

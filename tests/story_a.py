@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from karptui.aws.evidence import Evidence
-from karptui.decode.kinds import Kind
 from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.metrics import ControllerMetrics, PoolMetrics
@@ -15,12 +14,10 @@ from karptui.kube.taints import Taint
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
 from karptui.sources.evidence import EvidenceSource
-from karptui.sources.source import Mailbox, Phase, Source, SourceStatus
-from karptui.state.cluster import objects_of
+from karptui.sources.source import Source
 from tests.builders import (
     DAY_NS,
     HOUR_NS,
-    MINUTE_NS,
     NOW_NS,
     a_condition,
     a_daemonset,
@@ -33,7 +30,7 @@ from tests.builders import (
     an_owner,
 )
 from tests.builders.clusters import state_of
-from tests.builders.sources import QuietSource
+from tests.builders.sources import InventorySource, live_statuses
 
 TYPES: Final = (
     an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.096}),
@@ -125,27 +122,12 @@ def evidence(*, has_metrics: bool = False, **given: Any) -> Evidence:
     return Evidence(instance_types=TYPES, taken_at_ns=NOW_NS, **metrics, **given)
 
 
-def statuses(held: Inventory) -> dict[str, SourceStatus]:
-    """Return how a source that has told everything stands with every kind."""
-    objects = objects_of(held)
-    return {
-        str(kind): SourceStatus(
-            kind=kind,
-            phase=Phase.LIVE,
-            since_ns=NOW_NS - MINUTE_NS,
-            count=len(objects.get(kind, {})),
-            last_contact_ns=NOW_NS,
-        )
-        for kind in Kind
-    }
-
-
 def story_view(
     held: Inventory | None = None, *, read_evidence: Evidence | None = None, is_compared: bool = True
 ) -> ClusterView:
     """Return the story as screens see it, with the overlap and budgets unless they are not wanted."""
     held = held or inventory()
-    view = ClusterView(state_of(held), statuses(held), evidence=read_evidence or evidence())
+    view = ClusterView(state_of(held), live_statuses(held), evidence=read_evidence or evidence())
     if not is_compared:
         return view
     prepared, notes = prepare_view(view, NOW_NS)
@@ -156,21 +138,11 @@ def story_view(
     return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=steps.analysis)
 
 
-class StoryASource(QuietSource):
+class StoryASource(InventorySource):
     """The story as a source."""
 
-    title = "shop-eu-1"
-
-    def start(self, mailbox: Mailbox) -> None:
-        """Tell everything at once."""
-        held = inventory()
-        for kind, objects in objects_of(held).items():
-            mailbox.replace(kind, objects)
-        for status in statuses(held).values():
-            mailbox.report(status)
-
-    def stop(self) -> None:
-        """Nothing runs."""
+    def __init__(self) -> None:
+        super().__init__("shop-eu-1", inventory())
 
 
 def story_evidence(_source: Source | None) -> EvidenceSource:

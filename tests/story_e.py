@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from karptui.aws.evidence import Evidence
-from karptui.decode.kinds import Kind
 from karptui.karpenter import labels
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -15,8 +14,6 @@ from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView
 from karptui.sources.evidence import EvidenceSource
-from karptui.sources.source import Mailbox, Phase, SourceStatus
-from karptui.state.cluster import objects_of
 from tests.builders import (
     DAY_NS,
     HOUR_NS,
@@ -33,7 +30,7 @@ from tests.builders import (
     an_owner,
 )
 from tests.builders.clusters import state_of
-from tests.builders.sources import QuietSource
+from tests.builders.sources import InventorySource, live_statuses
 
 TYPES: Final = (
     an_instance_type(name="m6i.large", cpu="2", memory="8Gi", prices={"on-demand": 0.096}),
@@ -174,40 +171,15 @@ def evidence() -> Evidence:
 
 def story_view() -> ClusterView:
     """Return the story as screens see it, before it is analysed."""
-    return ClusterView(state_of(inventory()), dict(_statuses()), evidence=evidence())
+    held = inventory()
+    return ClusterView(state_of(held), live_statuses(held), evidence=evidence())
 
 
-def _statuses() -> list[tuple[str, SourceStatus]]:
-    objects = objects_of(inventory())
-    return [
-        (
-            str(kind),
-            SourceStatus(
-                kind=kind,
-                phase=Phase.LIVE,
-                since_ns=NOW_NS - MINUTE_NS,
-                count=len(objects.get(kind, {})),
-                last_contact_ns=NOW_NS,
-            ),
-        )
-        for kind in Kind
-    ]
-
-
-class StorySource(QuietSource):
+class StorySource(InventorySource):
     """The story as a source."""
 
-    title = "prod-eu-1"
-
-    def start(self, mailbox: Mailbox) -> None:
-        """Put everything into the mailbox."""
-        for kind, items in objects_of(inventory()).items():
-            mailbox.replace(kind, items)
-        for _, status in _statuses():
-            mailbox.report(status)
-
-    def stop(self) -> None:
-        """Do nothing."""
+    def __init__(self) -> None:
+        super().__init__("prod-eu-1", inventory())
 
 
 def story_evidence(_source: object = None) -> EvidenceSource:

@@ -6,16 +6,13 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from karptui.decode.kinds import Kind
 from karptui.karpenter import labels
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
-from karptui.sources.source import Mailbox, Phase, SourceStatus
-from karptui.state.cluster import objects_of
 from tests import story_e
-from tests.builders import MINUTE_NS, NOW_NS, a_nodepool, a_pdb, a_pod, a_requirement, amounts, an_owner
+from tests.builders import a_nodepool, a_pdb, a_pod, a_requirement, amounts, an_owner
 from tests.builders.clusters import state_of
-from tests.builders.sources import QuietSource
+from tests.builders.sources import InventorySource, live_statuses
 
 FAMILY: Final = f"{labels.AWS_GROUP}/instance-family"
 
@@ -44,40 +41,17 @@ def inventory() -> Inventory:
     )
 
 
-def statuses() -> dict[str, SourceStatus]:
-    """Return how each kind stands: all of them live."""
-    objects = objects_of(inventory())
-    return {
-        str(kind): SourceStatus(
-            kind=kind,
-            phase=Phase.LIVE,
-            since_ns=NOW_NS - MINUTE_NS,
-            count=len(objects.get(kind, {})),
-            last_contact_ns=NOW_NS,
-        )
-        for kind in Kind
-    }
-
-
 def view() -> ClusterView:
     """Return the cluster as screens see it."""
-    return ClusterView(state_of(inventory()), dict(statuses()), evidence=story_e.evidence())
+    held = inventory()
+    return ClusterView(state_of(held), live_statuses(held), evidence=story_e.evidence())
 
 
-class TrapSource(QuietSource):
+class TrapSource(InventorySource):
     """The cluster as a source."""
 
-    title = "prod-eu-1"
-
-    def start(self, mailbox: Mailbox) -> None:
-        """Put everything into the mailbox."""
-        for kind, items in objects_of(inventory()).items():
-            mailbox.replace(kind, items)
-        for status in statuses().values():
-            mailbox.report(status)
-
-    def stop(self) -> None:
-        """Do nothing."""
+    def __init__(self) -> None:
+        super().__init__("prod-eu-1", inventory())
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return hardly more than the name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tests.builders.manifests import CLASS_REFERENCE, one_of
 from tests.story_d import an_event
 
 ZONES: Final = ("us-east-1a", "us-east-1b")
@@ -32,26 +33,25 @@ spec:
 """A manifest of one more NodePool."""
 
 
-def _in(key: str, *values: str) -> dict[str, Any]:
-    return {"key": key, "operator": "In", "values": list(values)}
-
-
 def _type(name: str, price: float) -> dict[str, Any]:
     cpu, memory = {"large": ("2", "8Gi"), "xlarge": ("4", "16Gi")}.get(name.partition(".")[2], ("16", "64Gi"))
     return {
         "name": name,
         "requirements": [
-            _in("node.kubernetes.io/instance-type", name),
-            _in("kubernetes.io/arch", "amd64"),
-            _in("kubernetes.io/os", "linux"),
-            _in("topology.kubernetes.io/zone", *ZONES),
-            _in("karpenter.sh/capacity-type", "spot"),
+            one_of("node.kubernetes.io/instance-type", name),
+            one_of("kubernetes.io/arch", "amd64"),
+            one_of("kubernetes.io/os", "linux"),
+            one_of("topology.kubernetes.io/zone", *ZONES),
+            one_of("karpenter.sh/capacity-type", "spot"),
         ],
         "capacity": {"cpu": cpu, "memory": memory, "pods": "29", "ephemeral-storage": "20Gi"},
         "overhead": {"kubeReserved": {"cpu": "70m", "memory": "500Mi"}},
         "offerings": [
             {
-                "requirements": [_in("karpenter.sh/capacity-type", "spot"), _in("topology.kubernetes.io/zone", zone)],
+                "requirements": [
+                    one_of("karpenter.sh/capacity-type", "spot"),
+                    one_of("topology.kubernetes.io/zone", zone),
+                ],
                 "price": price,
                 "available": name != SOLD_OUT,
             }
@@ -68,11 +68,10 @@ def _object(kind: str, name: str, *, api: str = "v1", namespace: str = "", **fie
 
 
 def _pool() -> list[dict[str, Any]]:
-    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
-    requirements = [_in("karpenter.sh/capacity-type", "spot")]
+    requirements = [one_of("karpenter.sh/capacity-type", "spot")]
     spec = {
-        "template": {"spec": {"nodeClassRef": reference, "requirements": requirements}},
+        "template": {"spec": {"nodeClassRef": CLASS_REFERENCE, "requirements": requirements}},
         "disruption": {"consolidateAfter": "0s", "consolidationPolicy": "WhenEmptyOrUnderutilized"},
     }
     return [
@@ -114,7 +113,7 @@ def _node() -> list[dict[str, Any]]:
             "spot-abcde",
             api="karpenter.sh/v1",
             metadata={"labels": labels},
-            spec={"nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}},
+            spec={"nodeClassRef": CLASS_REFERENCE},
             status={
                 "nodeName": "spot-1",
                 "providerID": provider,
@@ -152,7 +151,7 @@ def _pod(key: str, *, node: str = "", cpu: str = "500m", **spec: Any) -> dict[st
 
 
 def _volume(name: str, zone: str) -> list[dict[str, Any]]:
-    term = {"matchExpressions": [_in("topology.kubernetes.io/zone", zone)]}
+    term = {"matchExpressions": [one_of("topology.kubernetes.io/zone", zone)]}
     return [
         _object(
             "PersistentVolumeClaim",

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from karptui.cli.simulate import answer
 from karptui.sources.snapshot.reader import SnapshotReader
 from tests.builders.files import written
+from tests.builders.manifests import one_of
 
 from .control_plane import Client, ControlPlane
 from .definitions import install_definitions
@@ -57,7 +58,7 @@ def instance_types() -> list[dict[str, Any]]:
         price = cpus * 0.025 + memory * 0.001
         offerings = [
             {
-                "requirements": [_among(CAPACITY_TYPE, kind), _among(ZONE, zone)],
+                "requirements": [one_of(CAPACITY_TYPE, kind), one_of(ZONE, zone)],
                 "price": round(price * (0.7 if kind == "spot" else 1), 6),
                 "available": True,
             }
@@ -65,15 +66,15 @@ def instance_types() -> list[dict[str, Any]]:
         ]
         name = f"{family}-{cpus}x-amd64-linux"
         requirements = [
-            _among("node.kubernetes.io/instance-type", name),
-            _among("kubernetes.io/arch", "amd64"),
-            _among("kubernetes.io/os", "linux"),
-            _among(ZONE, *ZONES),
-            _among(CAPACITY_TYPE, "spot", "on-demand"),
-            _among("karpenter.kwok.sh/instance-size", str(cpus)),
-            _among("karpenter.kwok.sh/instance-family", family),
-            _among("karpenter.kwok.sh/instance-cpu", str(cpus)),
-            _among("karpenter.kwok.sh/instance-memory", f"{memory}Gi"),
+            one_of("node.kubernetes.io/instance-type", name),
+            one_of("kubernetes.io/arch", "amd64"),
+            one_of("kubernetes.io/os", "linux"),
+            one_of(ZONE, *ZONES),
+            one_of(CAPACITY_TYPE, "spot", "on-demand"),
+            one_of("karpenter.kwok.sh/instance-size", str(cpus)),
+            one_of("karpenter.kwok.sh/instance-family", family),
+            one_of("karpenter.kwok.sh/instance-cpu", str(cpus)),
+            one_of("karpenter.kwok.sh/instance-memory", f"{memory}Gi"),
         ]
         result.append(
             {
@@ -85,10 +86,6 @@ def instance_types() -> list[dict[str, Any]]:
             }
         )
     return result
-
-
-def _among(key: str, *values: str) -> dict[str, Any]:
-    return {"key": key, "operator": "In", "values": list(values)}
 
 
 def _kwok_type(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,10 +27,11 @@ from karptui.sources.cluster.connection import load_connection
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.snapshot.instance_types import Catalogs
+from tests.builders.manifests import one_of
 
 from .control_plane import ControlPlane, find_assets
 from .karpenter import CAPACITY_TYPE, PODS, ZONE, LiveCluster, instance_types, living
-from .test_live_karpenter import _in, _spread, a_pool, pods
+from .test_live_karpenter import _spread, a_pool, pods
 
 POLL_SECONDS = 0.5
 ENOUGH_PERCENT = 95.0
@@ -146,7 +147,7 @@ def _pods(name: str, chance: random.Random) -> list[dict[str, Any]]:
             name, chance.choice((ZONE, "kubernetes.io/hostname")), "DoNotSchedule"
         )
     elif draw < 0.5:
-        terms = [{"matchExpressions": [_in(CAPACITY_TYPE, "on-demand")]}]
+        terms = [{"matchExpressions": [one_of(CAPACITY_TYPE, "on-demand")]}]
         required = {"nodeSelectorTerms": terms}
         spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
     cpu, memory = f"{chance.choice((100, 250, 500, 900, 1800, 3500))}m", f"{chance.choice((64, 256, 1024, 3000))}Mi"

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.builders import present
+from tests.builders.manifests import one_of
 
 from .control_plane import ControlPlane
 from .karpenter import (
@@ -50,9 +51,9 @@ def cluster(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> It
     """Return a cluster with a Karpenter that runs, and its NodePools."""
     pools = (
         a_pool("general"),
-        a_pool("spot", weight=50, requirements=[_in(CAPACITY_TYPE, "spot")], team="batch"),
+        a_pool("spot", weight=50, requirements=[one_of(CAPACITY_TYPE, "spot")], team="batch"),
         a_pool("small", limits={"cpu": "4"}, team="small"),
-        *(a_pool(name, team=name, requirements=[_in(CAPACITY_TYPE, "on-demand")]) for name in DISRUPTIONS),
+        *(a_pool(name, team=name, requirements=[one_of(CAPACITY_TYPE, "on-demand")]) for name in DISRUPTIONS),
     )
     with living(plane, Path(BINARY), tmp_path_factory.mktemp("snapshots"), pools) as (livecluster, _):
         yield livecluster
@@ -82,10 +83,6 @@ def pods(name: str, count: int, cpu: str, memory: str = "256Mi", team: str = "",
         spec["nodeSelector"] = {TEAM: team, **spec.get("nodeSelector", {})}
     whole = {"containers": [container], "terminationGracePeriodSeconds": 0, **spec}
     return [{"metadata": {"name": f"{name}-{i}", "labels": {"app": name}}, "spec": whole} for i in range(count)]
-
-
-def _in(key: str, *values: str) -> dict[str, Any]:
-    return {"key": key, "operator": "In", "values": list(values)}
 
 
 def _apart(name: str, key: str) -> dict[str, Any]:
@@ -122,8 +119,8 @@ LOADS: dict[str, list[dict[str, Any]]] = {
     "spread": pods("spread", 6, "1200m", topologySpreadConstraints=_spread("spread", ZONE, "DoNotSchedule")),
     "soft": pods("soft", 4, "2500m", topologySpreadConstraints=_spread("soft", HOSTNAME, "ScheduleAnyway")),
     "default": pods("default", 6, "3500m", "2Gi"),
-    "prefers": pods("prefers", 2, "3", affinity=_prefers(10, _in(ZONE, "test-zone-c"))),
-    "cannot": pods("cannot", 2, "3", "12Gi", affinity=_prefers(10, _in(ZONE, "mars"))),
+    "prefers": pods("prefers", 2, "3", affinity=_prefers(10, one_of(ZONE, "test-zone-c"))),
+    "cannot": pods("cannot", 2, "3", "12Gi", affinity=_prefers(10, one_of(ZONE, "mars"))),
     "ports": [
         {
             **pod,

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
+from tests.builders.manifests import one_of
 
 from .control_plane import ControlPlane
 from .karpenter import CAPACITY_TYPE, CLAIMS, NODES, PODS, POOLS, ZONE, LiveCluster, instance_types, living
-from .test_live_karpenter import BINARY, _in, a_pool, pods
+from .test_live_karpenter import BINARY, a_pool, pods
 
 pytestmark = [
     pytest.mark.apiserver,
@@ -35,7 +36,7 @@ TARGET = {"cpu": "300m", "memory": "128Mi"}
 def cluster(start_plane: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
     """Return a cluster with a Karpenter that runs, and one NodePool that disrupts nothing yet."""
     plane: ControlPlane = start_plane()
-    pool = a_pool("general", requirements=[_in(CAPACITY_TYPE, "on-demand"), _in(ZONE, "test-zone-a")])
+    pool = a_pool("general", requirements=[one_of(CAPACITY_TYPE, "on-demand"), one_of(ZONE, "test-zone-a")])
     pool["spec"]["disruption"] = {"consolidateAfter": "0s", "budgets": SHUT}
     with living(plane, Path(BINARY), tmp_path_factory.mktemp("snapshots"), [pool]) as (livecluster, _):
         yield livecluster

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tests.builders.manifests import one_of
+
 NOW = "2026-11-20T12:00:00Z"
 BEFORE = "2026-11-20T06:00:00Z"
 
@@ -79,7 +81,7 @@ def snapshot(provider: Provider) -> dict[str, Any]:
         "disruption": True,
         "objects": [
             _nodeclass(provider),
-            _pool("general", reference, [_in(provider.pool_key, provider.own_labels[provider.pool_key])]),
+            _pool("general", reference, [one_of(provider.pool_key, provider.own_labels[provider.pool_key])]),
             _pool("gpu", reference, [{"key": provider.unseen_key, "operator": "Exists"}]),
             *_node(provider, reference),
             _pod("runs", node="node-1", cpu="500m"),
@@ -88,10 +90,6 @@ def snapshot(provider: Provider) -> dict[str, Any]:
             _pod("asks", cpu="1", select={provider.unseen_key: "x"}),
         ],
     }
-
-
-def _in(key: str, *values: str) -> dict[str, Any]:
-    return {"key": key, "operator": "In", "values": list(values)}
 
 
 def _nodeclass(provider: Provider) -> dict[str, Any]:

@@ -65,24 +65,16 @@ def test_reads_the_common_resources_rounded_up_and_zero_where_missing() -> None:
 Amounts = dict[str, str]
 
 
-def requests_of(amounts: Amounts) -> dict[str, Quantity]:
-    return {name: parse_quantity(text) for name, text in amounts.items()}
-
-
 def app(name: str = "app", /, **amounts: str) -> ContainerRequests:
-    return ContainerRequests(name, requests_of(amounts))
-
-
-def init(name: str = "init", /, **amounts: str) -> ContainerRequests:
-    return ContainerRequests(name, requests_of(amounts))
+    return ContainerRequests(name, of(**amounts))
 
 
 def sidecar(name: str = "sidecar", /, **amounts: str) -> ContainerRequests:
-    return ContainerRequests(name, requests_of(amounts), is_sidecar=True)
+    return ContainerRequests(name, of(**amounts), is_sidecar=True)
 
 
 def status(actuated: Amounts, allocated: Amounts | None = None) -> ContainerStatusResources:
-    return ContainerStatusResources(requests_of(actuated), requests_of(allocated or {}))
+    return ContainerStatusResources(of(**actuated), of(**(allocated or {})))
 
 
 containers = st.lists(st.integers(min_value=0, max_value=8), max_size=4)
@@ -94,7 +86,7 @@ def test_never_less_than_any_moment_of_the_pods_life(apps: list[int], sidecars: 
         containers=[app(f"a{i}", cpu=str(cpu)) for i, cpu in enumerate(apps)],
         init_containers=[
             *(sidecar(f"s{i}", cpu=str(cpu)) for i, cpu in enumerate(sidecars)),
-            *(init(f"i{i}", cpu=str(cpu)) for i, cpu in enumerate(inits)),
+            *(app(f"i{i}", cpu=str(cpu)) for i, cpu in enumerate(inits)),
         ],
     )
     expected = sum(sidecars) + max([sum(apps), *inits])

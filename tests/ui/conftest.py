@@ -16,9 +16,11 @@ from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.session.throttle import ThreadThrottle
 from karptui.widgets.yaml_editor import YamlEditor
+from tests import builders
 from tests.canvas import draw_at_rest
 from tests.event_loop import step_textual
 from tests.shared_analyses import look_once
+from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, a_fleet, price_evidence
 from tests.ui.stage import an_app, press_at_once
 from tests.ui.style_rules import read_once
@@ -60,6 +62,12 @@ def _nothing_drawn_is_kept() -> Iterator[None]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return where tests write their clusters: what is read from the same file and text is worked out once."""
     return tmp_path_factory.mktemp("clusters")
+
+
+@pytest.fixture
+def app() -> KarptuiApp:
+    """Return the app over story E."""
+    return an_app(StorySource(), clock=FrozenClock(builders.NOW_NS), evidence=story_evidence())
 
 
 @pytest.fixture

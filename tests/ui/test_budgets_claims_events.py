@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-
 import pytest
 
 from karptui.decode.kinds import Kind
@@ -31,13 +28,7 @@ BUDGETS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
+pytestmark = pytest.mark.usefixtures("in_berlin")
 
 
 def a_told_fleet() -> Fleet:

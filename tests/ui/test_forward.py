@@ -5,23 +5,13 @@ from __future__ import annotations
 import pytest
 
 from karptui.app import KarptuiApp
-from karptui.clock import FrozenClock
-from karptui.config import Config
 from karptui.kube.units import clock_text
 from karptui.screens.forward import ForwardScreen, fault_of
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.session.answers import PlayMoment
 from tests.builders import NOW_NS, present
-from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, pressing
-
-
-@pytest.fixture
-def app() -> KarptuiApp:
-    """Return the app over story E."""
-    config = Config(node_sort="name=asc")
-    return an_app(StorySource(), config=config, clock=FrozenClock(NOW_NS), evidence=story_evidence())
+from tests.ui.stage import pressing
 
 
 def marked(app: KarptuiApp) -> str:

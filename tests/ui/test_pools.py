@@ -13,6 +13,7 @@ from karptui.screens.text import TextScreen
 from karptui.screens.types import TypesOfPoolScreen
 from karptui.sources.evidence import EvidenceSource
 from tests.builders import NOW_NS
+from tests.builders.sources import InventorySource
 from tests.story_a import StoryASource, evidence
 from tests.ui.fleet import screen_text
 from tests.ui.stage import an_app, pressing, running, settled
@@ -71,8 +72,9 @@ async def test_a_pool_that_is_gone_is_said(app: KarptuiApp) -> None:
         assert "there is no NodePool nowhere" in str(app.screen.panel.lines.content)
 
 
-async def test_without_pools_nothing_is_computed(app: KarptuiApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.story_a.inventory", Inventory)
+async def test_without_pools_nothing_is_computed() -> None:
+    source = InventorySource("shop-eu-1", Inventory())
+    app = an_app(source, config=Config(screen="pools"), clock=FrozenClock(NOW_NS))
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("enter", "d", "o", "t", "b")(pilot)
         assert isinstance(app.screen, PoolsScreen)

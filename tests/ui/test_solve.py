@@ -18,6 +18,7 @@ from karptui.sources.evidence import EvidenceSource
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from tests.builders import present
+from tests.builders.manifests import one_of
 from tests.story_d import a_waiting_pod
 from tests.ui.fleet import screen_text
 from tests.ui.stage import an_app, pressing
@@ -25,14 +26,10 @@ from tests.ui.stage import an_app, pressing
 FAMILY = "karpenter.k8s.aws/instance-family"
 
 
-def allows(key: str, *values: str) -> dict[str, Any]:
-    return {"key": key, "operator": "In", "values": list(values)}
-
-
 def a_type(name: str, cpu: str, price: float) -> dict[str, Any]:
-    sold = [allows("karpenter.sh/capacity-type", "on-demand"), allows("topology.kubernetes.io/zone", "us-east-1a")]
-    named = [allows("node.kubernetes.io/instance-type", name), allows(FAMILY, name.partition(".")[0])]
-    system = [allows("kubernetes.io/arch", "amd64"), allows("kubernetes.io/os", "linux")]
+    sold = [one_of("karpenter.sh/capacity-type", "on-demand"), one_of("topology.kubernetes.io/zone", "us-east-1a")]
+    named = [one_of("node.kubernetes.io/instance-type", name), one_of(FAMILY, name.partition(".")[0])]
+    system = [one_of("kubernetes.io/arch", "amd64"), one_of("kubernetes.io/os", "linux")]
     return {
         "name": name,
         "requirements": [*named, *system, *sold],
@@ -50,7 +47,7 @@ def a_pool(name: str, family: str, **template: Any) -> dict[str, Any]:
         "metadata": {"name": name, "uid": name, "creationTimestamp": "2026-11-20T06:00:00Z"},
         "spec": {
             "template": {
-                "spec": {"nodeClassRef": reference, "requirements": [allows(FAMILY, family)], "expireAfter": "720h"}
+                "spec": {"nodeClassRef": reference, "requirements": [one_of(FAMILY, family)], "expireAfter": "720h"}
                 | template
             },
             "disruption": {"consolidateAfter": "0s", "consolidationPolicy": "WhenEmptyOrUnderutilized"},

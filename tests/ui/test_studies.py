@@ -8,25 +8,14 @@ from pathlib import Path
 import pytest
 
 from karptui.app import KarptuiApp
-from karptui.clock import FrozenClock
-from karptui.config import Config
 from karptui.kube.usage import Measured, UsagePeriod, add_reading
 from karptui.screens.forward import ForwardScreen
 from karptui.screens.study import StudyScreen
 from karptui.screens.whatif.screen import WhatIfScreen
-from tests.builders import NOW_NS
 from tests.histories import record_demo, write_usage
 from tests.story_d import story_document
-from tests.story_e import StorySource, story_evidence
 from tests.ui.fleet import screen_text
-from tests.ui.stage import an_app, history_app, pressing, worked
-
-
-@pytest.fixture
-def app() -> KarptuiApp:
-    """Return the app over story E."""
-    config = Config(node_sort="name=asc")
-    return an_app(StorySource(), config=config, clock=FrozenClock(NOW_NS), evidence=story_evidence())
+from tests.ui.stage import history_app, pressing, worked
 
 
 def typed(command: str) -> tuple[str, ...]:
