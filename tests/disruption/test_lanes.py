@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
@@ -228,25 +227,6 @@ def test_multi_node_consolidation_is_shown_on_all_its_nodes() -> None:
     going = {name for command in present(report).commands for name in command.node_names}
     assert going
     assert {name for name, (code, _) in rows.items() if code is WhyCode.OK} >= going
-
-
-def test_repair_is_first_and_has_its_own_gates() -> None:
-    unhealthy = findings_of(**BLOCKED["REPAIR"])
-    assert unhealthy.lanes[0].method == "Repair"
-    assert lanes(unhealthy)["Repair"] == (True, "DO_NOT_REPAIR", None)
-    node = BLOCKED["REPAIR"]["node"]
-    ripe = a_claim(instance_type="m5.2xlarge", conditions=RIPE)
-    free = findings_of(
-        **BLOCKED["REPAIR"] | {"node": replace(node, annotations={}), "claim": ripe}, pods=[protected_pod()]
-    )
-    # The policy bounds the drain, so the protected pod does not count for Repair.
-    assert (free.why.code, free.why.method) == (WhyCode.OK, "Repair")
-    assert lanes(free)["SingleNodeConsolidation"] == (True, "POD_DND", None)
-    closed = BLOCKED["REPAIR"] | {
-        "node": replace(node, annotations={}),
-        "pool": a_nodepool(budgets=(DisruptionBudget("0"),)),
-    }
-    assert (findings_of(**closed).why.code, findings_of(**closed).why.method) == (WhyCode.BUDGET, "Repair")
 
 
 def test_numbers_of_codes() -> None:

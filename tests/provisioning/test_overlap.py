@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.pod import HostPort, PodVolume
@@ -12,7 +10,6 @@ from karptui.kube.taints import Taint, Toleration
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.provisioning import prepare
 from karptui.provisioning.overlap import PENDING, PODS_A_STEP, UNMANAGED, Overlap, overlap, overlap_steps
-from karptui.provisioning.solution import solve
 from tests import builders
 
 TYPES = (
@@ -139,12 +136,3 @@ def test_steps_are_short() -> None:
     assert steps[:-1] == [None] * 4
     assert steps[-1] is not None
     assert steps[-1].pods == 2 * PODS_A_STEP + 1
-
-
-@pytest.mark.parametrize("weights", [(0, 0, 0), (100, 50, 0), (5, 5, 1)])
-def test_new_claims_come_from_the_pool_that_is_named(weights: tuple[int, int, int]) -> None:
-    pools = tuple(builders.a_nodepool(name=name, weight=weight) for name, weight in zip("abc", weights, strict=True))
-    inventory = Inventory(nodepools=pools, pods=tuple(builders.a_pod(name=f"web-{i}") for i in range(5)))
-    prepared = prepare(inventory, TYPES, SETTINGS, builders.NOW_NS)
-    (kind,) = overlap(prepared).kinds
-    assert {claim.nodepool_name for claim in solve(prepared).claims} == {kind.goes_to}

@@ -8,7 +8,7 @@ import pytest
 
 from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.inventory import CapacityBuffer, Inventory
-from karptui.karpenter.labels import HOSTNAME, ZONE
+from karptui.karpenter.labels import HOSTNAME
 from karptui.karpenter.settings import Settings
 from karptui.kube.objects import Condition
 from karptui.kube.pod import HostPort, Pod, PodVolume
@@ -27,7 +27,7 @@ from karptui.provisioning.daemonsets import daemon_pods
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.provisioning.overlays import OverlayStore, overlaid
 from karptui.provisioning.ports import clash, clashes
-from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError, unread_of_volumes
+from karptui.provisioning.volumes import VolumeIndex, unread_of_volumes
 from karptui.provisioning.waiting_pods import buffer_pods, requirement_problems
 from tests.builders import (
     NOW_NS,
@@ -108,15 +108,6 @@ class TestOverlays:
         store.apply(NodeOverlay(name="o"), ("general", "m5.large"), [])
         assert store.overlaid(a_nodepool(), types[0]) is types[0]
 
-    def test_the_types_stay_the_same_objects_while_the_overlays_do(self) -> None:
-        types, overlays = (an_instance_type(),), (NodeOverlay(name="o", price="1"),)
-        first, then, cheaper = (
-            overlaid(Inventory(nodepools=(a_nodepool(),), overlays=of), {"general": types})["general"]
-            for of in (overlays, overlays, (NodeOverlay(name="o", price="0.5"),))
-        )
-        assert then is first
-        assert [offering.price_per_hour for offering in cheaper[0].offerings] == [0.5] * len(types[0].offerings)
-
     @pytest.mark.parametrize("overlay", [
         NodeOverlay(name="o", price="1", requirements=(a_requirement("kubernetes.io/hostname", "In", "x"),)),
         NodeOverlay(name="o", price="1", requirements=(a_requirement("example.com/a", "NotIn"),)),
@@ -168,37 +159,8 @@ class TestValidation:
     def test_invalid_requirements(self, requirement: Any, words: str) -> None:
         assert words in "; ".join(requirement_problems(requirement))
 
-    @pytest.mark.parametrize("requirement", [
-        a_requirement("karpenter.sh/capacity-type", "In", "spot", "odd"),
-        a_requirement("a", "Gt", "0"),
-        a_requirement("beta.kubernetes.io/arch", "In", ""),
-    ])  # fmt: skip
-    def test_valid_requirements(self, requirement: Any) -> None:
-        assert list(requirement_problems(requirement)) == []
-
 
 class TestVolumes:
-    def test_a_volume_or_class_that_does_not_exist(self) -> None:
-        index = VolumeIndex(
-            Inventory(
-                claims=(
-                    PersistentVolumeClaim(name="bound", namespace="default", volume_name="gone"),
-                    PersistentVolumeClaim(name="classy", namespace="default", storage_class_name="gone"),
-                    PersistentVolumeClaim(name="bare", namespace="default"),
-                )
-            )
-        )
-        bound, classy, bare = (
-            a_pod(volumes=[PodVolume(name="v", claim_name=name)]) for name in ("bound", "classy", "bare")
-        )
-        for pod in (bound, classy):
-            with pytest.raises(VolumeLookupError):
-                index.alternatives(pod)
-        with pytest.raises(VolumeLookupError):
-            index.attachments(bound)
-        assert index.alternatives(bare) == ()
-        assert index.attachments(classy) == index.attachments(bare) == ()
-
     def test_unread_objects_have_no_effect(self) -> None:
         claims = (
             PersistentVolumeClaim(name="bound", namespace="default", volume_name="gone",
@@ -266,21 +228,6 @@ class TestVolumes:
         assert index.attachments(pods["late"]) == (("ebs.csi.aws.com", "default/late"),)
         assert index.attachments(pods["bound"]) == (("ebs.csi.aws.com", "default/bound"),)
         assert index.attachments(pods["local"]) == ()
-
-    def test_where_each_volume_can_be_reached(self) -> None:
-        zone = NodeSelectorTerm((a_requirement(ZONE, "In", "us-east-1a"),))
-        index = VolumeIndex(
-            Inventory(
-                claims=(
-                    PersistentVolumeClaim(name="zonal", namespace="default", volume_name="pv"),
-                    PersistentVolumeClaim(name="anywhere", namespace="default"),
-                ),
-                volumes=(PersistentVolume(name="pv", required_node_terms=(zone,), is_aws_ebs=True),),
-            )
-        )
-        pod = a_pod(volumes=[PodVolume(name=name, claim_name=name) for name in ("anywhere", "zonal")])
-        [(claim, reach)] = index.reach(pod)
-        assert (claim, [str(requirements) for requirements in reach]) == ("default/zonal", [f"{ZONE} In [us-east-1a]"])
 
 
 NODES = 6

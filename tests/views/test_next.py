@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from msgspec.structs import replace
-
-from karptui.disruption.analysis import NextCommand, NextReport
 from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.node_verdict import Replacement
 from karptui.karpenter.settings import Settings
@@ -43,22 +40,6 @@ def test_the_next_command() -> None:
         "unhealthy": [],
         "error": None,
     }  # fmt: skip
-
-
-def test_what_is_saved_is_null_where_the_replacement_is_not_chosen_yet() -> None:
-    view = story_view()
-
-    def saved(*commands: NextCommand) -> tuple[object, list[object]]:
-        analysis = replace(
-            AnalysisSteps(prepare_view(view, NOW_NS)[0], 1).analysis, next=NextReport("Drift", "Drifted", commands)
-        )
-        values = present(report_values(ClusterView(view.state, view.statuses, view, analysis=analysis)))
-        return values["savings_per_hour"], [command["savings_per_hour"] for command in values["commands"]]
-
-    first, command = NextCommand("terminate-first", ("a",), (), None), NextCommand("replace", ("b",), (), -0.238)
-    assert saved() == (0, [])
-    assert saved(first) == (None, [None])
-    assert saved(first, command) == (-0.238, [None, -0.238])
 
 
 def test_nodes_that_would_go_and_be_launched() -> None:

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from karptui.decode.kinds import Kind, KindStatus
+from karptui.decode.kinds import Kind
 from karptui.sources.source import Phase, SourceStatus
 from karptui.views.row import Tone
 from karptui.views.sources import no_rows, notice, overall
-from tests.builders import present
 
 SECOND = 1_000_000_000
 NOW_NS = 1_795_521_607 * SECOND
@@ -69,17 +68,6 @@ def test_notices_name_what_is_missing_and_how_old_it_is(statuses: list[SourceSta
     pair = notice({str(item.kind): item for item in statuses}, consequences, NOW_NS)
     assert (pair is None) is (not text)
     assert pair is None or (pair[0].startswith(text), pair[1]) == (True, tone)
-
-
-def test_a_kind_without_news_does_not_make_the_picture_older() -> None:
-    heard = {Kind.NAMESPACE: 600, Kind.POD: 42}
-    stale = [status(kind, Phase.STALE, last_contact_ns=NOW_NS - ago * SECOND) for kind, ago in heard.items()]
-    assert overall(stale, NOW_NS).text == "◌ stale for 42s"
-    gone: dict[str, KindStatus] = {
-        kind: status(kind, Phase.DISCONNECTED, last_contact_ns=NOW_NS - ago * SECOND) for kind, ago in heard.items()
-    }
-    pair = present(notice(gone, {}, NOW_NS))
-    assert pair[0].endswith("What you see is from 11:59:25Z.")
 
 
 @pytest.mark.parametrize(("phase", "given", "lines"), [

@@ -23,7 +23,6 @@ from karptui.whatif.difference_lines import NOWHERE, PlaceKind, PodPlace
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
-    CordonNode,
     DeleteObject,
     ObjectRef,
     PutObject,
@@ -472,25 +471,6 @@ def test_an_answer_without_difference_is_its_problem() -> None:
     result = answer(fleet(), Scenario("none", edits=(RemoveNode("nobody"),)))
     assert answer_values(result) == {"error": result.problem}
     assert "nobody" in result.problem
-
-
-def test_nothing_is_said_of_what_no_edit_touches() -> None:
-    start = fleet(*running(1, "node-1"))
-    side = apply(start, (CordonNode("node-1"),))
-    accuracy = accuracy_of(start, side, Replay.PENDING)
-    plain = "\n".join((*accuracy.approximated, *accuracy.not_modelled))
-    for words in (
-        "without a rollout",
-        "the top bar counts",
-        "of an EC2NodeClass select",
-        "admission",
-        "drift by image",
-    ):
-        assert words not in plain
-    start.prices = side.prices = NodePrices()
-    priced = accuracy_of(start, side, Replay.PENDING).approximated
-    assert any("the top bar counts" in text for text in priced)
-    assert not any("NodeOverlays" in text for text in priced)
 
 
 def replace_edits(side: Any, edits: tuple[AnyEdit, ...]) -> Any:

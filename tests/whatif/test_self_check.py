@@ -259,18 +259,3 @@ def test_headless_differences_have_a_reason(recorded: Any, capsys: pytest.Captur
     assert other["name"] == "made-2"
     assert other["because"] == f"the model uses NodePool {right}"
     assert f"the model uses NodePool {right}" in table
-
-
-def test_headless_what_was_edited_since_is_not_counted(recorded: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    document, path = recorded
-    claim = _launched(document)[1]
-    document["objects"] = [
-        manifest
-        for manifest in document["objects"]
-        if manifest["kind"] != "Pod" or manifest["spec"].get("nodeName") != claim["status"]["nodeName"]
-    ]
-    status, result, table = answer(document, path, capsys)
-    gone = {item["name"]: item["because"] for item in result["nodeClaims"] if item["finding"] == "not comparable"}
-    assert gone["made-1"] == "the pods that it was created for are gone"
-    assert status == 0
-    assert "cannot be compared" in table

@@ -43,16 +43,6 @@ def of(object_name: str, *, simulates: bool = True) -> BlockerEntry:
     return next(entry for entry in blocker_entries(analysed(simulates=simulates)) if entry.object_name == object_name)
 
 
-def test_a_protected_pod() -> None:
-    assert cells(of("gitlab/runner-7f2c4")) == {
-        "kind": "  do-not-disrupt", "object": "gitlab/runner-7f2c4", "node": "ip-10-0-71-204",
-        "owner": "Job/gitlab/runner-7f2c4", "value": "true", "left": "-", "since": "5h58m", "held": "$1.0080",
-        "without": "also blocked by do-not-disrupt", "recent_pods": "5/h",
-    }  # fmt: skip
-    timed = cells(of("gitlab/runner-1bb0e"))
-    assert (timed["left"], timed["without"], timed["recent_pods"]) == ("48m", "node freed", "0")
-
-
 def test_what_has_to_go_with_it_is_named_and_what_stops_the_cluster_is_told_apart() -> None:
     def without(*codes: Code, stays: str = "no") -> str:
         goes = Verdict(Outcome.DELETE, "Drift")

@@ -23,7 +23,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.state.usage import NodeUsage
 from karptui.views.why.detail import landing_cell, no_landing_text, why_lines
 from karptui.views.why.lanes import lane_lines, lanes_values
-from tests.builders import MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_pod, text_of, texts_of
+from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_pod, text_of, texts_of
 from tests.views.why.test_words import analysed, entry
 
 
@@ -56,14 +56,6 @@ def test_gates_stand_in_order_and_shut_ones_by_themselves() -> None:
                                GateCheck(Gate.POD_DND, is_open=False, message="a pod", object_key="Pod/a/b"),
                                GateCheck(Gate.PDB_MULTIPLE, is_open=True)))  # fmt: skip
     assert text[2:5] == [" ✘ node annotation  the node says so", " ✘ protected pods  a/b", " ✔ no pod with two PDBs"]
-
-
-def test_a_claim_whose_node_is_away_while_it_reboots_does_not_wait_for_its_first() -> None:
-    shut = detail(GateCheck(Gate.NO_NODE, is_open=False, message="no node", object_key="NodeClaim/c"))
-    claim = a_nodeclaim(conditions=(a_condition("Rebooting", reason="RebootIssued"),))
-    told = texts_of(why_lines(NodeEntry(None, claim, findings=FOUND), shut, NOW_NS))
-    assert " ✘ its node is away while it reboots  no node" in told
-    assert " ✘ no node yet  no node" in lines(detail=shut)
 
 
 def test_rules_of_the_nodepool() -> None:

@@ -30,15 +30,6 @@ def _with(result: NodeEntry, *, has_price: bool = True, **lifted: Any) -> NodeEn
     return NodeEntry(result.node, result.claim, findings=findings, price=result.price if has_price else None)
 
 
-def test_a_node_without_a_price_is_not_counted_as_nothing() -> None:
-    bare = _with(entry(analysed(), "dnd"), has_price=False)
-    assert held_per_hour(bare) is None
-    assert saved_per_hour(bare) is None
-    total = held_of([bare])
-    assert (total.unpriced, held_text(total)) == (1, "n/a")
-    assert build_rows(TABLE, [bare], now_ns=NOW_NS)[0].cells[4].text == "n/a"
-
-
 DEARER = (Replacement("general", ("m5.4xlarge",), 9.0, 1),)
 
 

@@ -19,7 +19,6 @@ from karptui.disruption.repair import HealthDeletion
 from karptui.kube.objects import OwnerReference
 from karptui.session.budgets import budget_entries
 from karptui.session.cluster_view import ClusterView
-from karptui.session.costs import Held, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import left_out, unready_because
@@ -35,7 +34,7 @@ from karptui.views.table import build_rows
 from karptui.views.why.detail import landing_cell, why_lines
 from karptui.views.why.labels import LABELS, legend, why_cell, why_code, why_label, why_sort, why_words
 from karptui.views.why.lanes import lanes_values
-from karptui.views.why.sentences import held_fact, held_text, verdict_text, why_sentence
+from karptui.views.why.sentences import verdict_text, why_sentence
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node, a_pod, a_pod_template, an_owner, present, text_of
 from tests.story_e import story_view
 from tests.ui.fleet import status
@@ -154,18 +153,6 @@ def test_sentences(view: ClusterView, name: str, parts: Sequence[str]) -> None:
 ])  # fmt: skip
 def test_verdicts(verdict: Verdict, text: str) -> None:
     assert verdict_text(verdict) == text
-
-
-def test_money(view: ClusterView) -> None:
-    assert held_per_hour(entry(view, "dnd")) == pytest.approx(1.008)
-    assert held_per_hour(entry(view, "ok")) == 0.0
-    assert held_per_hour(entry(view, "nofit")) == 0.0
-    assert held_per_hour(entry(analysed(simulates=False), "dnd")) is None
-    total = held_of(view.node_entries)
-    assert (held_text(total), total.nodes, total.waiting) == ("up to $4.56/h", 6, 0)
-    assert held_text(held_of(analysed(simulates=False).node_entries)) == "…"
-    assert held_text(Held(nodes=2, unpriced=2)) == "n/a"
-    assert held_fact(total).tone is Tone.WARNING
 
 
 def test_lines_of_a_node() -> None:

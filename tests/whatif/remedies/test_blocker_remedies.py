@@ -13,12 +13,11 @@ from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.outlook import Outcome
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL
+from karptui.karpenter.labels import DO_NOT_DISRUPT, NODEPOOL
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import parse_quantity
-from karptui.kube.taints import Toleration
 from karptui.kube.workload import PodDisruptionBudget
 from karptui.kube.yaml_reader import load_documents
 from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject, ScaleWorkload, SetField
@@ -31,7 +30,7 @@ from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests import story_e
 from tests.builders import DAY_NS, HOUR_NS, NOW_NS, a_node, a_nodepool, a_pdb, a_pod, an_owner, present
 from tests.disruption.making import a_claim
-from tests.whatif.remedies.asking import analysed, blockers_of, changed_objects, fields_of
+from tests.whatif.remedies.asking import analysed, blockers_of, changed_objects
 
 RAW = {
     "apiVersion": "karpenter.sh/v1",
@@ -175,40 +174,6 @@ def test_the_own_pool_is_a_tainted_copy_that_the_pods_ask_for(story: tuple[Analy
 
 
 # Protected pods
-
-
-def test_a_workload_is_changed_in_its_template_once() -> None:
-    pods = [
-        a_pod(
-            name=f"w-{i}",
-            node=f"node-{i}",
-            annotations=PROTECTED,
-            owner=an_owner(kind="StatefulSet", name="w"),
-            node_selector={"disk": "ssd"},
-            tolerations=[Toleration("ci", "Exists"), Toleration("x", "Equal", "1", "NoExecute", 30)],
-        )
-        for i in range(2)
-    ]
-    blockers = [protected(pod, owner="StatefulSet/default/w") for pod in pods]
-    result = objects(*pods, pools=[a_nodepool(raw=RAW)], workloads=["StatefulSet/default/w"])
-    remedies = by_kind(blockers, result)
-    ref = ObjectRef("StatefulSet", "w", "default")
-    assert remedies[Kind.REMOVE_ANNOTATION].edits == (
-        SetField(ref, ("spec", "template", "metadata", "annotations", DO_NOT_DISRUPT), None),
-    )
-    _, selector, tolerations = remedies[Kind.OWN_POOL].edits
-    assert selector == SetField(
-        ref, ("spec", "template", "spec", "nodeSelector"), {"disk": "ssd", NODEPOOL: "general-protected"}
-    )
-    assert isinstance(tolerations, SetField)
-    assert tolerations.value[:2] == [
-        {"key": "ci", "operator": "Exists"},
-        {"key": "x", "operator": "Equal", "value": "1", "effect": "NoExecute", "tolerationSeconds": 30},
-    ]
-    (spread,) = fields_of(remedies[Kind.SPREAD])
-    assert spread.path == ("spec", "template", "spec", "topologySpreadConstraints")
-    assert spread.value[0]["topologyKey"] == HOSTNAME
-    assert spread.value[0]["labelSelector"] == {"matchLabels": {"app": "web"}}
 
 
 @pytest.mark.parametrize(("result", "other"), [({"a": "1"}, {"a": "2"}), ({"job-name": "x"}, {"job-name": "x"})])
