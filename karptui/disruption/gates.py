@@ -41,6 +41,7 @@ class Gate(StrEnum):
     PDB_EXHAUSTED = "PDB_EXHAUSTED"
 
 
+NOMINATED_MESSAGE: Final = "Node is nominated for a pending pod"
 POD_GATES: Final = frozenset({Gate.POD_DND, Gate.PDB_MULTIPLE, Gate.PDB_EXHAUSTED})
 """Gates that a terminationGracePeriod opens for Drift and StaticDrift."""
 
@@ -133,7 +134,7 @@ def iter_node_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:
     }
     yield from (checks[gate] for gate in (_ORDER_1_15 if fleet.settings.rules.asks_deleting_first else _ORDER_1_14))
     is_nominated = fleet.nominated.get(node.name, 0) > fleet.now_ns
-    yield _check(Gate.NOMINATED, not is_nominated, "Node is nominated for a pending pod")
+    yield _check(Gate.NOMINATED, not is_nominated, NOMINATED_MESSAGE)
     yield _check(Gate.NODE_DND, not protects_node(node.annotations), NODE_MESSAGE)
     message = f"Node doesn't have required label (label={NODEPOOL})"
     yield _check(Gate.NO_NODEPOOL_LABEL, NODEPOOL in node.labels, message)

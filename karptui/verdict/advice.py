@@ -55,6 +55,7 @@ SEPARATE_RULES: Final = frozenset(
         "pool-consolidation-never",
         "pool-expiry-wave",
         "pool-when-empty",
+        "reservation-unused",
     }
 )
 """Advice rules whose warnings get a separate line: they announce something within hours, or hold nodes now."""

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from karptui.disruption.budgets import PoolUse, Reason, budget_state
+from karptui.disruption.churn.loops import FEWEST
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.consolidation import RefusalCode
+from karptui.disruption.events import DISRUPTION_BLOCKED, NOMINATED
+from karptui.disruption.gates import NOMINATED_MESSAGE
 from karptui.disruption.lanes import Lane
 from karptui.disruption.no_place import reason_of
 from karptui.disruption.termination import Initiator
@@ -18,15 +21,20 @@ from karptui.kube.timestamps import MINUTE_NS
 from karptui.verdict.blocked import NAMED_HOLDERS, closed_reasons, holder_of, manner_of, own_blockers, users_of
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
 from karptui.verdict.launches import DRIFT_PATIENCE_NS
+from karptui.verdict.pending_pods import folded_by_namespace, key_of
 
 AT_ONCE_NS: Final = 10 * MINUTE_NS
 """Drains that begin within this time are at once; replacements launched within it before them are new nodes."""
 FEWEST_AT_ONCE: Final = 4
+NOMINATED_NS: Final = 30 * MINUTE_NS
+"""A nomination lasts for seconds: pods for which nodes are nominated for so long never come."""
 
 
 def drift_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield NodePools whose drift does not go on, or drains most nodes at once."""
-    yield from _unreplaced(case)
+    nominated = {finding.names[0]: finding for finding in _nominated(case)}
+    yield from nominated.values()
+    yield from (finding for finding in _unreplaced(case) if finding.names[0] not in nominated)
     yield from _drift_of_most(case)
 
 
@@ -86,6 +94,34 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
             screen="claims",
             filter_text=f"pool={name}",
         )
+
+
+def _nominated(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield NodePools with drifted nodes that Karpenter nominates for pending pods again and again: it keeps them."""
+    told = (e for e in case.recent(DISRUPTION_BLOCKED, within_ns=NOMINATED_NS) if e.message == NOMINATED_MESSAGE)
+    names = {e.involved_name for e in told if e.count >= FEWEST and e.last_ns - e.first_ns >= NOMINATED_NS}
+    pools: dict[str, list[VerdictNode]] = {}
+    for line in case.nodes if names else ():
+        claim = line.claim
+        is_named = claim is not None and not line.goes and not names.isdisjoint((line.name, claim.name))
+        if is_named and claim is not None and claim.is_true("Drifted") and holder_of(line) not in NAMED_HOLDERS:
+            pools.setdefault(line.pool, []).append(line)
+    nominations = [e for e in case.recent(NOMINATED, kind="Pod", within_ns=NOMINATED_NS) if e.count >= FEWEST]
+    for name, lines in pools.items():
+        since, nodes = min(map(_drifted_ns, lines)), [line.name for line in lines]
+        pods = {key_of(e) for e in nominations if any(node in e.message for node in nodes)}
+        if case.now_ns - since >= DRIFT_PATIENCE_NS:
+            yield ClusterFinding(
+                severity=FindingSeverity.WARNING,
+                code=FindingCode.DRIFT,
+                since_ns=since or None,
+                objects=(f"NodePool/{name}", *(f"Node/{line.name}" for line in lines)),
+                names=(name, *folded_by_namespace(sorted(pods))),
+                nodes=len(lines),
+                manner=Manner.NOMINATED,
+                screen="claims",
+                filter_text=f"pool={name}",
+            )
 
 
 def _waits_for_window(line: VerdictNode, case: VerdictCase) -> bool:

@@ -252,6 +252,8 @@ class Manner(StrEnum):
     """Several objects point to it, and nothing tells it."""
     DEFAULTED = "defaulted"
     """Requests that a LimitRange set."""
+    NOMINATED = "nominated"
+    """Karpenter nominates nodes again and again for pods that are not scheduled to them."""
     NOT_KARPENTERS = "not-karpenters"
     """Nothing is wrong, and no node is Karpenter's."""
 

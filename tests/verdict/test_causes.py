@@ -549,3 +549,28 @@ def test_groups_of_one_workload_have_one_name() -> None:
     new = PendingLine("shop/web-9", ("shop/web-9",), NOW_NS, owner="Deployment/shop/web")
     down = findings(controller=Controller(pods=(CRASHING,)), pending=[old, new])[FindingCode.KARPENTER_DOWN]
     assert down.pending.names == ("shop/web-{1,2,9}",)
+
+
+@pytest.mark.parametrize(("message", "minutes", "drifted_hours", "is_told"), [
+    ("Node is nominated for a pending pod", 50, 9, True),
+    ("Node is nominated for a pending pod", 10, 9, False),
+    ("Node is nominated for a pending pod", 50, 0, False),
+    ("Pod has a PDB", 50, 9, False),
+])  # fmt: skip
+def test_drift_of_nodes_that_are_nominated_again_and_again(
+    message: str, minutes: int, drifted_hours: int, *, is_told: bool
+) -> None:
+    drifted = a_condition("Drifted", since_ns=NOW_NS - drifted_hours * HOUR_NS)
+    claim = a_nodeclaim(name="c", pool="batch", created_ns=NOW_NS - 20 * HOUR_NS, conditions=(drifted,))
+    first_ns = NOW_NS - minutes * MINUTE_NS
+    blocked = an_event(about="Node/n1", reason="DisruptionBlocked", message=message, count=30, first_ns=first_ns)
+    pods = [
+        an_event(about=f"Pod/qa/{name}", reason="Nominated", message=f"Pod should schedule on: node/{node}", count=9)
+        for name, node in (("recorder-0", "n1"), ("other-0", "n2"))
+    ]
+    line = VerdictNode("n1", "batch", claim, has_node=True)
+    found = findings(nodes=[line], events=[blocked, *pods])
+    assert (FindingCode.DRIFT in found) is is_told
+    assert not is_told or text(found[FindingCode.DRIFT]) == (
+        "batch: drift of 1 node stuck for 9h, Karpenter nominates it again and again for pending pods (qa/recorder-0)"
+    )

@@ -25,7 +25,8 @@ _CONSOLIDATION: Final = ("Emptiness", "MultiNodeConsolidation", "SingleNodeConso
 @rule(
     "reservation-unused",
     title="reserved capacity is paid for and unused",
-    what="EC2 reports free instances of a capacity reservation that an EC2NodeClass selects.",
+    what="EC2 reports free instances of a capacity reservation that an EC2NodeClass selects, or, if EC2 was not asked, "
+    "none of the EC2NodeClass's NodePools may use the reservation.",
     why="A reservation is billed at the on-demand price whether its instances run or not. Karpenter launches into it "
     "only if the ReservedCapacity gate is on, and the NodePool's requirements allow the capacity type reserved, the "
     "zone and the type.",
@@ -34,6 +35,8 @@ _CONSOLIDATION: Final = ("Emptiness", "MultiNodeConsolidation", "SingleNodeConso
 )
 def _unused(context: AdviceContext) -> Iterator[Finding]:
     described = context.evidence.facts.reservations
+    if described is None:
+        yield from _out_of_reach(context)
     unused_by_id = (
         {reservation.id: reservation for reservation in described.value if reservation.instances_left > 0}
         if described is not None
@@ -78,6 +81,22 @@ def _unused(context: AdviceContext) -> Iterator[Finding]:
             f"{verb(left, 'is', 'are')} free and paid for{at_cost(per_hour)}. {use}",
             per_hour=per_hour,
         )
+
+
+def _out_of_reach(context: AdviceContext) -> Iterator[Finding]:
+    """Yield reservations that no NodePool of their EC2NodeClass may use, however many of their instances are free."""
+    for nodeclass in context.ec2_nodeclasses:
+        pools = context.pools_with(nodeclass.name)
+        for held in nodeclass.status.capacity_reservations or () if pools else ():
+            if not any(_may_use(context, pool, held.instance_type, held.availability_zone) for pool in pools):
+                yield Finding(
+                    severity=Severity.WARNING,
+                    objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, pools)),
+                    fact=f"Karpenter never launches into capacity reservation {held.id} ({held.instance_type} in "
+                    f"{held.availability_zone}), which EC2NodeClass {nodeclass.name} selects: none of its NodePools "
+                    f"({listed(pool.name for pool in pools)}) allows the capacity type reserved with this type and "
+                    "zone.",
+                )
 
 
 def _may_use(context: AdviceContext, pool: NodePool, kind: str, zone: str) -> bool:

@@ -224,6 +224,11 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.manner == "closed" and finding.until_ns is not None:
         opens = f"when its disruption budget opens ({clock_text(finding.until_ns)[:5]} UTC)"
         return f"{finding.names[0]}: drift of {nodes_text(finding)} can go on in {time_left(finding, now_ns)}, {opens}"
+    if finding.manner == "nominated":
+        pods = f" ({first_of(finding.names[1:], NAMED)})" if finding.names[1:] else ""
+        them = verb(finding.nodes, "it", "them")
+        why = f"Karpenter nominates {them} again and again for pending pods{pods}"
+        return f"{finding.names[0]}: drift of {nodes_text(finding)} stuck{lasting(finding, now_ns)}, {why}"
     why = _DRIFT_HELD.get(finding.detail, finding.detail)
     if finding.detail == "BUDGET_ZERO":
         why = f"its disruption budget {_shut(finding, now_ns)}"
