@@ -178,17 +178,22 @@ def build_workload(wire: AnyWireWorkload, api_version: str, kind: str) -> Worklo
         template=None if spec.template is None else _template(spec.template, fields["namespace"]),
         volumes=() if spec.template is None else volumes_of(spec.template.spec.volumes),
         failure=condition_of(conditions(status.conditions), "ReplicaFailure"),
-        observed_generation=_observed_generation(wire.status, kind),
+        observed_generation=_observed_generation(wire, kind),
         counted=status.replicas or 0,
         job=_job_pods(spec, status) if isinstance(spec, WireWorkloadSpec) and status.start_time else None,
     )
 
 
-def _observed_generation(status: WireWorkloadStatus | None, kind: str) -> int | None:
+def _observed_generation(wire: AnyWireWorkload, kind: str) -> int | None:
     """Return the observed generation; 0 for a new Deployment or Job that no controller has written a status of."""
-    if kind in (Kind.DEPLOYMENT, Kind.JOB) and status == WireWorkloadStatus():
-        return 0
-    return status.observed_generation if status is not None else None
+    if kind in (Kind.DEPLOYMENT, Kind.JOB) and wire.status == WireWorkloadStatus():
+        return None if isinstance(wire.spec, WireWorkloadSpec) and _is_of_others(wire.spec) else 0
+    return wire.status.observed_generation if wire.status is not None else None
+
+
+def _is_of_others(spec: WireWorkloadSpec) -> bool:
+    """Return whether another controller than Kubernetes' own runs a Job."""
+    return spec.managed_by not in (None, "", _JOB_CONTROLLER)
 
 
 def _job_pods(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> JobPods:
@@ -202,7 +207,7 @@ def _job_pods(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> JobPods:
     else:
         wanted = min(parallelism, spec.completions - succeeded)
     ends = any(c.type != "Suspended" and c.status == "True" for c in conditions(status.conditions))
-    is_held = spec.suspend or status.terminating or spec.managed_by not in (None, "", _JOB_CONTROLLER)
+    is_held = spec.suspend or status.terminating or _is_of_others(spec)
     if ends or is_held or spec.backoff_limit_per_index is not None:
         wanted = 0
     return JobPods(

@@ -170,6 +170,11 @@ def test_generation_that_a_controller_has_seen(kind: Kind, status: dict[str, Any
     assert decoded(kind, {"status": status}).observed_generation == observed
 
 
+def test_a_job_of_another_controller_may_have_no_status() -> None:
+    job = decoded(Kind.JOB, {"status": {}, "spec": {"managedBy": "kueue.x-k8s.io/multikueue"}})
+    assert job.observed_generation is None
+
+
 def test_pod_disruption_budget() -> None:
     pdb = decoded(Kind.PDB)
     assert (pdb.selector, pdb.min_available, pdb.max_unavailable) == (READ_SELECTOR, "50%", 1)
