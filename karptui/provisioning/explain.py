@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.karpenter.labels import HOSTNAME
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, KeyConflict, Requirement, Requirements
 from karptui.kube import resources
@@ -43,6 +44,7 @@ from karptui.provisioning.run import Run
 from karptui.provisioning.solution import Solution
 from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.template import Template, template_requirements
+from karptui.provisioning.topology_counts import pool_domains
 from karptui.provisioning.topology_spec import TopologyKind
 from karptui.provisioning.waiting_pods import QueuedPod
 
@@ -143,6 +145,8 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """Topology key of the controller's default spread, if that is what rejects the pod."""
     keeping_away: tuple[str, ...] = ()
     """``namespace/name`` of pods whose anti-affinity rejects the pod, if it has no such rule itself."""
+    tainted_pool: tuple[str, str] | None = None
+    """A NodePool and its taint, if the pod tolerates no NodePool of the domains that its spread demands next."""
     contradiction: tuple[Requirement, Requirement] | None = None
     """Two requirements of the pod, or of it and its volume, that no node meets together, if they reject it."""
     clash: tuple[str, str] | None = None
@@ -326,6 +330,7 @@ def _explain_pool(
         refused=_refused(run, template, judged),
         default_spread_key=_default_spread_key(run, queued.pod, outcome),
         keeping_away=_keeping_away(run, queued, outcome),
+        tainted_pool=_tainted_pool(run, queued.pod, outcome),
         contradiction=_contradiction(queued.pod, outcome) if isinstance(outcome, RequirementsUnmet) else None,
     )
 
@@ -348,6 +353,21 @@ def _keeping_away(run: Run, queued: QueuedPod, outcome: Fit | Rejection | None) 
     if not isinstance(outcome, TopologyUnmet) or outcome.kind != TopologyKind.ANTI_AFFINITY:
         return ()
     return tuple(sorted(pod.key for pod in run.prepared.keeping_away(queued.owner, outcome.key)))
+
+
+def _tainted_pool(run: Run, pod: Pod, outcome: Fit | Rejection | None) -> tuple[str, str] | None:
+    """Return a NodePool and its taint if a pod tolerates no NodePool of the domains that its spread demands next."""
+    if not isinstance(outcome, TopologyUnmet) or outcome.kind != TopologyKind.SPREAD or outcome.key == HOSTNAME:
+        return None
+    reaching = [
+        (template.name, untolerated(template.taints, pod.template.tolerations))
+        for template in run.templates
+        if {*outcome.next_domains} & {*pool_domains(outcome.key, template.requirements.value, template.catalogue)}
+    ]
+    if not reaching or not all(taints for _, taints in reaching):
+        return None
+    name, taints = reaching[0]
+    return name, str(taints[0])
 
 
 def _contradiction(pod: Pod, outcome: RequirementsUnmet) -> tuple[Requirement, Requirement] | None:

@@ -138,6 +138,13 @@ class TopologyUnmet(Rejection, frozen=True):
 
     gate: ClassVar[PlacementGate] = PlacementGate.TOPOLOGY
 
+    @property
+    def next_domains(self) -> tuple[str, ...]:
+        """Domains of a spread that may get the next pod, by the counts alone, and that the pod allows."""
+        least = min(self.counts.values(), default=0)
+        fewest = (name for name in sorted(self.counts) if self.counts[name] - least < self.max_skew)
+        return tuple(name for name in fewest if self.pod_domains.allows(name))
+
     def __str__(self) -> str:
         names = sorted(self.counts)
         counts = ", ".join(f"{name}: {self.counts[name]}" for name in names[:_MAX_DOMAINS])

@@ -61,12 +61,12 @@ class DomainUniverse:
     def _collect(self, key: str) -> dict[str, list[tuple[Taint, ...]]]:
         taints_by_domain: dict[str, list[tuple[Taint, ...]]] = {}
         for requirements, taints, catalogue in self._pools:
-            for domain in _pool_domains(key, requirements, catalogue):
+            for domain in pool_domains(key, requirements, catalogue):
                 taints_by_domain.setdefault(domain, []).append(taints)
         return taints_by_domain
 
 
-def _pool_domains(key: str, requirements: Requirements, catalogue: Catalogue) -> Iterable[str]:
+def pool_domains(key: str, requirements: Requirements, catalogue: Catalogue) -> Iterable[str]:
     """Return a NodePool's domains; for a NotIn that a type does not narrow, the excluded values, as in Karpenter."""
     pool_requirement = requirements.find(key)
     domains: set[str] = set()

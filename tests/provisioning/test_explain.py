@@ -329,6 +329,24 @@ class TestDefaultSpread:
         ' "minDomains": 3, "whenUnsatisfiable": "DoNotSchedule"}]}}'
     )
 
+    @pytest.mark.parametrize(("taints", "end"), [
+        ((DEDICATED,), "; only batch does, whose taint dedicated=x:NoSchedule it does not tolerate"),
+        ((), None),
+    ])  # fmt: skip
+    def test_a_tainted_nodepool_that_alone_launches_where_a_spread_demands_it_is_named(
+        self, taints: tuple[Taint, ...], end: str | None
+    ) -> None:
+        spread = (TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB),)
+        held = a_pod(name="held", node="node-1", topology_spread=spread)
+        pools = [
+            a_nodepool(requirements=(a_requirement(ZONE, "In", "us-east-1a"),)),
+            a_nodepool(name="batch", requirements=(a_requirement(ZONE, "In", "us-east-1b"),), taints=taints),
+        ]
+        node = a_node(zone="us-east-1a", cpu="100m")
+        result = pool(explained(a_pod(cpu="1", topology_spread=spread), *pools, nodes=(node,), pods=(held,)))
+        assert (result.tainted_pool is not None) is bool(end)
+        assert not end or miss_text(result).endswith(end)
+
     @pytest.mark.parametrize(("constraints", "key"), [((), ZONE), (OWN_SPREAD, "")])
     def test_the_default_spread_is_named(self, constraints: tuple[TopologySpreadConstraint, ...], key: str) -> None:
         settings = parse_settings({"SCHEDULER_CONFIG": self.SPREAD}, "1.15.0")

@@ -130,12 +130,11 @@ def _topology_text(pool: PoolExplanation, rejection: TopologyUnmet, *, is_short:
     domains = first_of([f"{domain}={counts[domain]}" for domain in sorted(counts)], _DOMAINS_NAMED)
     has_few = rejection.min_domains is not None and len(counts) < rejection.min_domains
     few = f"minDomains {rejection.min_domains}, but {counted(len(counts), 'domain')}; " if has_few else ""
-    least = min(counts.values())
-    next_ = [each for each in sorted(counts) if counts[each] - least < rejection.max_skew]
-    next_ = [each for each in next_ if rejection.pod_domains.allows(each)]
-    needed = ""
+    next_, needed = rejection.next_domains, ""
     if next_ and not has_few and not any(rejection.node_domains.allows(each) for each in next_):
         needed = f"; the next pod must go to {first_of(next_, _DOMAINS_NAMED)}, where it launches no nodes"
+        if pool.tainted_pool is not None:
+            needed += "; only {} does, whose taint {} it does not tolerate".format(*pool.tainted_pool)
     return clean(f"{text} ({few}maxSkew {rejection.max_skew}; pods: {domains}){needed}")
 
 
