@@ -127,25 +127,6 @@ def test_gates_as_blockers(fleet: Fleet, code: str, since_ns: int | None, until_
     assert blocker.message
 
 
-def test_deleted_node_has_only_drain_blockers() -> None:
-    pods = [
-        a_pod(name="dnd", node="node-1", annotations=PROTECTED, termination_grace_seconds=3600, labels={"app": "x"}),
-        a_pod(name="held", node="node-1"),
-        a_pod(name="leaving", node="node-1", deletion_ns=NOW_NS + MINUTE_NS, labels={"app": "x"}),
-        a_pod(name="free", node="node-1", labels={"app": "x"}),
-    ]
-    claim = a_claim(deletion_ns=NOW_NS, termination_grace_period_ns=DAY_NS)
-    fleet = _fleet(node=a_node(annotations=PROTECTED), claim=claim, pods=pods, pdbs=[a_pdb()])
-    blockers = {blocker.object_key: blocker for blocker in BlockerSurvey(fleet).of(node_of(fleet))}
-    assert {key: str(blocker.code) for key, blocker in blockers.items()} == {
-        "claim-node-1": "DELETING", "default/dnd": "POD_DND", "default/held": "PDB_EXHAUSTED",
-        "default/leaving": "TERMINATING",
-    }  # fmt: skip
-    assert blockers["default/dnd"].blocks_drain
-    assert blockers["default/dnd"].until_ns == NOW_NS + 23 * HOUR_NS
-    assert blockers["default/leaving"].until_ns == NOW_NS + 2 * MINUTE_NS
-
-
 def test_quiet_time_after_the_last_pod() -> None:
     pool = a_nodepool(budgets=(), consolidate_after_ns=HOUR_NS)
     claim = a_claim(last_pod_event_ns=NOW_NS - MINUTE_NS)

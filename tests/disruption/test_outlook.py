@@ -111,23 +111,6 @@ def test_drift_ignores_prices() -> None:
     assert _without(_cluster(pods=nowhere, claims=[claim]), code="POD_DND").outcome is Outcome.NO
 
 
-def test_savings_are_known_if_all_prices_are() -> None:
-    pods = [a_pod(node="node-1", annotations=PROTECTED)]
-    claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
-    prospect = _without(_cluster(pods=pods, claims=[claim]), code="POD_DND")
-    command = present(prospect.command)
-    assert command.known_savings == command.savings == pytest.approx(0.3)
-    assert verdict_of(prospect).is_saving_known
-
-    node = a_node(**{**BIG, "instance_type": "m9.unheard-of"})
-    claim = a_claim(instance_type="m9.unheard-of", conditions=(drifted(),))
-    prospect = _without(_cluster(pods=pods, nodes=[node], claims=[claim]), code="POD_DND")
-    command = present(prospect.command)
-    assert command.savings == pytest.approx(-0.1), "Karpenter counts the unknown price as 0"
-    assert command.known_savings is None
-    assert not verdict_of(prospect).is_saving_known
-
-
 @pytest.mark.parametrize(("is_stood_in", "savings"), [(False, 0.4), (True, None)])
 def test_savings_of_a_spot_node_are_unknown_with_an_assumed_price(is_stood_in: bool, savings: float | None) -> None:
     types = []

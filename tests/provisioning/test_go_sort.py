@@ -4,8 +4,6 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from karptui.provisioning.go_sort import _Sorter, go_least, go_sort
 
@@ -43,11 +41,6 @@ def test_sorts_by_heap_once_its_budget_is_spent(keys: list[int]) -> None:
     sorter.sort(0, len(keys), 0)
     assert sorter.keys == sorted(keys)
     assert [keys[index] for index in sorter.order] == sorter.keys
-
-
-@given(st.lists(st.integers(0, 30), max_size=400), st.integers(0, 400))
-def test_the_first_are_known_without_sorting_the_rest(keys: list[int], count: int) -> None:
-    assert sorted(go_least(keys, count)) == sorted(go_sort(keys)[:count])
 
 
 def test_the_least_elements_match_go() -> None:

@@ -10,10 +10,8 @@ from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.taints import Taint
-from karptui.provisioning import prepare
 from karptui.provisioning.instance_types import pool_types
 from karptui.provisioning.pool_types import Filter, PoolTypes
-from karptui.provisioning.solution import solve
 from tests import builders
 
 SETTINGS = parse_settings({})
@@ -126,18 +124,6 @@ def test_ranks_share_a_place_at_one_price() -> None:
 def test_the_smallest_pending_pod(pod: dict[str, Any], left: set[str]) -> None:
     result = types_of_pool(a_type("small"), a_type("large", memory="16Gi"), pods=(builders.a_pod(**pod),))
     assert {verdict.instance_type.name for verdict in result.left} == left
-
-
-def test_the_remaining_types_equal_the_engines() -> None:
-    types = (a_type("small"), a_type("large", memory="16Gi", price=2.0), a_type("huge", memory="64Gi", price=3.0))
-    inventory = Inventory(
-        nodepools=(builders.a_nodepool(),),
-        daemonsets=(builders.a_daemonset(memory="4Gi"),),
-        pods=(builders.a_pod(memory="10Gi"),),
-    )
-    (claim,) = solve(prepare(inventory, types, SETTINGS, builders.NOW_NS)).claims
-    (result,) = pool_types(inventory, types, SETTINGS)
-    assert {verdict.instance_type.name for verdict in result.left} == set(claim.instance_type_names)
 
 
 def test_skipped_pools_are_last_with_a_reason() -> None:

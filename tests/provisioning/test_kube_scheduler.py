@@ -96,11 +96,6 @@ def test_pods_are_placed(nodes: list[Any], running: list[Any], pods: list[Any], 
     assert sorted(places(nodes, pods, tuple(running))) == placed
 
 
-def test_higher_priority_is_first() -> None:
-    low, high = a_pod(name="a", cpu="1500m"), a_pod(name="b", cpu="1500m", priority=1000)
-    assert places([unmanaged("node-1")], [low, high]) == ["", "node-1"]
-
-
 def test_cordoned_and_not_ready_nodes_take_only_pods_that_tolerate_it() -> None:
     """The taint may be missing: Kubernetes adds it a moment after the field or the condition."""
     pods = [a_pod(name="a"), a_pod(name="b", tolerations=(Toleration(operator="Exists"),))]
