@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from textual.app import App, ComposeResult
 from textual.geometry import Region, Size
 from textual.pilot import Pilot
@@ -14,7 +13,6 @@ from textual.strip import Strip
 from textual.widgets import Label, Static
 
 from karptui.widgets.textual_compat.dimmed import DimmedScreen, LayeredScreen
-from tests.canvas import Canvas
 
 LOOK = "align: center middle; background: $background 60%;"
 
@@ -125,26 +123,6 @@ async def settled(app: App[None], pilot: Pilot[None], shown: list[str]) -> list[
 
 def texts(app: App[None]) -> list[str]:
     return [strip.text.rstrip() for strip in app.screen._compositor.render_strips()]
-
-
-@pytest.mark.parametrize(("before", "after"), [((30, 8), (60, 10)), ((60, 10), (30, 8)), ((60, 4), (30, 16))])
-async def test_the_screen_behind_is_laid_out_anew_at_another_size(
-    before: tuple[int, int], after: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fresh = TwoScreens(Turning)
-    async with fresh.run_test(size=after) as pilot:
-        await fresh.push_screen(Ours())
-        await pilot.pause()
-        wanted = texts(fresh)
-    app = TwoScreens(Turning)
-    async with app.run_test(size=before) as pilot:
-        await app.push_screen(Ours())
-        await pilot.pause()
-        canvas = Canvas.behind(app, monkeypatch)
-        await pilot.resize_terminal(*after)
-        assert await settled(app, pilot, wanted) == wanted
-        await pilot.pause(1 / 60)
-        assert canvas.texts(Region(0, 0, *after)) == wanted, "no cell is left as it was"
 
 
 async def test_what_moves_behind_is_put_in_its_place() -> None:
