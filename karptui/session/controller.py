@@ -92,10 +92,13 @@ def _namespace_deleted_ns(view: ClusterView) -> int:
 def _replicas(info: ControllerInfo | None, deployment: Workload | None, pods: int) -> int | None:
     """Return how many replicas Karpenter's Deployment asks for; None if unknown.
 
+    They are unknown if no pod was listed although the Deployment counts some: its namespace was not listed.
     Of a live cluster's Deployments only the metadata is watched; Karpenter's is read once a minute.
     """
-    if deployment is None or deployment.replicas is not None:
-        return deployment.replicas if deployment is not None else None
+    if deployment is None or (not pods and deployment.counted):
+        return None
+    if deployment.replicas is not None:
+        return deployment.replicas
     if info is None or info.replicas is None or info.namespace != deployment.namespace:
         return None
     return max(info.replicas, pods)

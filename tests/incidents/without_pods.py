@@ -205,3 +205,16 @@ def fine_pods_are_listed_before_their_sets(c: Cluster) -> None:
         if newest.get(prefix):
             newest[prefix] = 0
             c.objects.remove(item)
+
+
+@quiet(
+    story="Nodes, Deployments, NodeClaims and NodePools were listed of all namespaces, pods of the namespace orders only. Two pods of Karpenter run in kube-system, as the status of its Deployment says.",
+    cause="pods of Karpenter's namespace were not listed.",
+    thread="kubernetes/kubernetes#57748",
+    must_not=["not running|no pods"],
+    listed=WITHOUT_EVENTS,
+)
+def fine_pods_of_karpenter_are_not_listed(c: Cluster) -> None:
+    usual(c)
+    c.find("Deployment", "karpenter").setdefault("status", {})["replicas"] = 2
+    c.objects = [item for item in c.objects if item["kind"] != "Pod" or item["metadata"]["namespace"] == "orders"]
