@@ -95,12 +95,6 @@ def field_changes(before: Fields, after: Fields) -> tuple[FieldChange, ...]:
     )
 
 
-def applied(before: Fields, changes: Sequence[FieldChange]) -> dict[str, Any]:
-    """Return the fields with changes applied: `field_changes` backwards."""
-    fields = {**before, **{change.path: change.after for change in changes}}
-    return {path: value for path, value in fields.items() if value is not None}
-
-
 def _flat(path: str, name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield paths and values.
 

@@ -120,8 +120,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _actions(args: argparse.Namespace) -> Iterator[Action]:
-    from karptui.actions.action import action_on
-    from karptui.actions.words import named
+    from karptui.actions.action import action_on, named
 
     operation = Operation(args.action)
     if operation is Operation.APPLY:

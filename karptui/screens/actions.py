@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from textual import work
 from textual.binding import Binding, BindingType
 
-from karptui.actions.action import Action, ActionError, Operation, action_on, applied
+from karptui.actions.action import Action, ActionError, Operation, action_on, applied, operations_for
 from karptui.actions.audit_record import Result
-from karptui.actions.words import operations_for
 from karptui.errors import RequestError
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.timestamps import NS_PER_SECOND

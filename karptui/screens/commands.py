@@ -520,7 +520,7 @@ def _whatif(app: CommandHost, text: str) -> None:
 
 
 def _do(app: CommandHost, text: str) -> None:
-    from karptui.actions.words import typed  # noqa: PLC0415 - only when asked for
+    from karptui.actions.action import typed  # noqa: PLC0415 - only when asked for
     from karptui.screens.actions import ActionScreen, act_on_front, operations_here  # noqa: PLC0415 - as above
 
     actions = app.open_actions()

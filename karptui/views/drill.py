@@ -234,5 +234,4 @@ def drill_study() -> Study[tuple[Drill, ...], Drill]:
         story=lambda row: answer_lines(headline(row), story_lines(row)),
         notes=lambda drills: notes_of(drills[0].assumed, drills[0].not_modelled) if drills else (),
         scenario=lambda row: Scenario(name=f"without {row.loss}", edits=row.edits),
-        tab="nodes",
     )

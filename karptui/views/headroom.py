@@ -436,7 +436,6 @@ def _headroom_of_pool(name: str) -> Study[tuple[Headroom, ...], Headroom]:
         ask=lambda session, now_ns: session.studies.headrooms("NodePool", name, now_ns),
         lines=lambda headrooms: answer_lines(pool_overview(name, headrooms), pool_lines(name, headrooms)),
         story=lambda row: answer_lines(f"{row.sample.name}: {requests_text(row)}", room_lines(row)),
-        tab="pools",
     )
 
 
@@ -453,7 +452,6 @@ def _headroom_of_all() -> Study[tuple[Headroom, ...], Headroom]:
         notes=lambda headrooms: notes_of(headrooms[0].assumed) if headrooms else (),
         scenario=_scaled,
         opens=_headroom_of_row,
-        tab="pods",
     )
 
 
@@ -472,7 +470,6 @@ def _headroom_of(kind: str, key: str) -> Study[tuple[Headroom, ...], PoolRoom]:
         name_of=lambda row: row.pool_name,
         story=lambda row: answer_lines(f"{row.pool_name}: {row.reason}") if row.reason else (),
         notes=lambda headrooms: notes_of(headrooms[0].assumed) if headrooms else (),
-        tab="pods",
     )
 
 

@@ -370,7 +370,6 @@ def pause_study(request: PauseRequest, horizon_ns: int = HORIZON_NS) -> Study[Pa
         story=lambda event: answer_lines(_event_text(event)),
         notes=lambda pause: notes_of(pause.assumed, pause.changed.not_modelled),
         text=lambda pause: "\n".join((headline(pause), *more_lines(pause), "", *command_lines(pause))),
-        tab="budgets",
         further=lambda: pause_study(request, next_horizon(horizon_ns)),
         values=None
         if request.is_release

@@ -123,23 +123,6 @@ def detail_lines(rehearsal: Rehearsal) -> Iterator[str]:
     yield from section_lines("Manifests", rehearsal.notes)
 
 
-def story_lines(rehearsal: Rehearsal) -> Iterator[str]:
-    """Yield the details of a migration in short lines."""
-    yield drain_text(rehearsal.drain)
-    yield from drain_lines(rehearsal.drain)
-    if rehearsal.pending:
-        yield f"unschedulable: {'; '.join(reasons_text(rehearsal.pending)[:_FEW])}"
-    if rehearsal.launches:
-        yield f"new nodes: {'; '.join(launch_text(launch) for launch in rehearsal.launches)}"
-    if rehearsal.held:
-        yield f"blocked by PodDisruptionBudgets today: {first_of(rehearsal.held, _FEW)}"
-    if rehearsal.lost:
-        yield f"lost (no owner recreates them): {first_of(rehearsal.lost, _FEW)}"
-    if rehearsal.absent_daemons:
-        absent = list(_absent(rehearsal))
-        yield f"DaemonSets that would not run on new nodes: {first_of(absent, _FEW, '; ')}"
-
-
 def _absent(rehearsal: Rehearsal) -> Iterator[str]:
     yield from (f"{name}: not in {', '.join(pools)}" for name, pools in rehearsal.absent_daemons)
 

@@ -324,7 +324,6 @@ def solve_study(
         story=lambda row: answer_lines(row.tried.words, row_lines(row)),
         notes=lambda solution: (("Approximated", solution.approximated), ("Not modelled", solution.not_modelled)),
         scenario=lambda row: row.scenario,
-        tab="pools",
     )
 
 
@@ -396,10 +395,6 @@ _OPENED: Final = (
         "As simulate --scenario reads it and the what-if opens it.",
     ),
 )
-
-
-def _opened(solved: Solved, tried: Tried | None) -> tuple[Solved, Tried] | None:
-    return None if tried is None else (solved, tried)
 
 
 _SEARCH: Final[tuple[Value[Effort], ...]] = (

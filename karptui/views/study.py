@@ -56,8 +56,6 @@ class Study(Generic[AnswerT, ItemT]):
     """The answer as text to copy; None if there is none."""
     opens: Callable[[ItemT], Study[Any, Any] | None] = lambda _: None
     """Target of ``enter``; None for the row's what-if."""
-    tab: str = "nodes"
-    """The tab that is lit."""
     further: Callable[[], Study[Any, Any]] | None = None
     """The same study over another time span; None if it does not simulate time."""
     with_seeds: Callable[[], Study[Any, Any]] | None = None

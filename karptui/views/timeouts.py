@@ -68,15 +68,6 @@ def more_lines(turn: ConsolidationPass) -> Iterator[str]:
             yield f"Karpenter's metrics: {kind}-node consolidation timed out {often} since its start"
 
 
-def sentence(turn: NodeTurn) -> str:
-    """Return the result of one node."""
-    result = f"{turn.decision}, saves {per_hour_text(turn.saves_per_hour)}" if turn.decision else "not removable"
-    if turn.passed_over:
-        result = f"skipped: {turn.passed_over}"
-    when = f"evaluated after {duration_text(turn.begins_after)}" if turn.is_evaluated else "not before the timeout"
-    return f"{turn.node}: {when}; {result}"
-
-
 def _tone(turn: NodeTurn) -> Tone:
     if turn.is_evaluated:
         return Tone.NORMAL

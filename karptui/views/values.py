@@ -427,7 +427,6 @@ def values_study(
         notes=lambda _: (),
         scenario=lambda row: None if row.problem else _scenario(sweep, row.value, mode),
         values=values,
-        tab="pools",
     )
 
 
@@ -501,5 +500,4 @@ def _forecasts(
         story=lambda row: answer_lines(sentence(row), story_lines(row)),
         notes=lambda comparison: notes_of(comparison.assumed, comparison.not_modelled),
         scenario=lambda row: None if row.is_as_it_is else Scenario(name=name_of(row), edits=row.edits),
-        tab="pools",
     )

@@ -36,11 +36,6 @@ TONE_STYLES = {
 """Content styles by tone; the names are the theme variables of ``widgets.themes``."""
 
 
-def plain(text: str, tone: Tone = Tone.NORMAL) -> Content:
-    """Return text as content without markup and control characters."""
-    return Content.styled(clean(text), TONE_STYLES[tone])
-
-
 def phrase(parts: Iterable[tuple[str, Tone]]) -> Content:
     """Return a line of differently toned pieces."""
     return Content.assemble(*((clean(text), TONE_STYLES[tone]) for text, tone in parts))

@@ -281,10 +281,6 @@ def changed_lines(before: Sequence[str], after: Sequence[str]) -> ChangedLines:
     return ChangedLines(first, len(before) - 1 - rest, tuple(after[first : len(after) - rest]))
 
 
-MOST: Final = 8
-"""Lines that are seen at once; the list scrolls."""
-
-
 class CompletionItem(NamedTuple):
     """One thing that the word could become."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.changes.fields import applied, field_changes, fields_of
+from karptui.changes.fields import field_changes, fields_of
 
 LABELS = st.dictionaries(st.sampled_from(["team", "karpenter.sh/x", "a.b"]), st.sampled_from(["x", "y", ""]))
 REQUIREMENTS = st.lists(
@@ -60,7 +60,8 @@ NODEPOOLS = st.fixed_dictionaries(
 def test_the_changes_applied_to_before_give_after(before: dict[str, Any], after: dict[str, Any]) -> None:
     old, new = fields_of(before), fields_of(after)
     changes = field_changes(old, new)
-    assert applied(old, changes) == new
+    applied = {**old, **{change.path: change.after for change in changes}}
+    assert {path: value for path, value in applied.items() if value is not None} == new
     assert all(change.before != change.after for change in changes)
 
 

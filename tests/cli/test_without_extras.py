@@ -21,6 +21,7 @@ from karptui.sources.aws.source import NOT_INSTALLED, AwsSource
 from karptui.whatif.schema import rules
 from karptui.whatif.schema.schema import shipped_schemas
 from karptui.whatif.schema.validation import _remembered, check
+from karptui.whatif.yaml.tree import parse
 from tests.aws.builders import a_nodeclass, resolve
 from tests.aws.test_kubelet import GATE
 from tests.builders import NOW_NS
@@ -56,14 +57,14 @@ def without_cel(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_with_the_library_a_rule_rejects() -> None:
     assert find_spec("cel_expr_python")
-    checked = check(INVALID, shipped_schemas())
+    checked = check(parse(INVALID), shipped_schemas())
     assert [problem.message for problem in checked.problems if "In" in problem.message]
     assert checked.unchecked == ()
 
 
 @pytest.mark.usefixtures("without_cel")
 def test_without_it_every_rule_is_unchecked_and_none_is_broken() -> None:
-    checked = check(INVALID, shipped_schemas())
+    checked = check(parse(INVALID), shipped_schemas())
     assert checked.problems == ()
     assert len(checked.unchecked) > 5
     assert not rules.Ruling((), checked.unchecked).violations

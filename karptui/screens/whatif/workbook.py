@@ -21,7 +21,7 @@ from karptui.whatif.scenario import Opening, Replay, Scenario, write_scenarios
 from karptui.whatif.schema.complete import Completion, complete
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import Schemas, shipped_schemas
-from karptui.whatif.schema.validation import Checked, check_parsed
+from karptui.whatif.schema.validation import Checked, check
 from karptui.whatif.sheet import (
     TYPING,
     History,
@@ -333,7 +333,7 @@ class Documents:
     def _check(self) -> Checked:
         if self._checked is None or not self.is_taken_apart:
             self._held_to = self.schemas
-            self._checked = check_parsed(self.parsed, self._held_to, self._originals)
+            self._checked = check(self.parsed, self._held_to, self._originals)
         return self._checked
 
     @property

@@ -102,7 +102,7 @@ def _as_it_is(diff: Difference) -> str:
         return "Nothing is edited, and no pod is pending."
     if not placed:
         fits = "it fits nowhere" if waiting == 1 else "none is schedulable"
-        return f"Nothing is edited: {_those(waiting, 'pod')}, and {fits}."
+        return f"Nothing is edited: {counted(waiting, 'pod')} {verb(waiting, 'is', 'are')} pending, and {fits}."
     rest = f"; {_wait(diff.after.pending)}" if diff.after.pending else ""
     which = f"{counted(waiting, 'pending or displaced pod')}"
     return (
@@ -364,10 +364,6 @@ def _command_text(line: CommandLine) -> str:
 
 
 # Parts
-
-
-def _those(count: int, noun: str) -> str:
-    return f"{counted(count, noun)} {verb(count, 'is', 'are')} pending"
 
 
 def _wait(count: int) -> str:

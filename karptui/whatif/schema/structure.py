@@ -137,10 +137,10 @@ def _list_violations(value: list[Any], schema: Schema, path: Path) -> Iterator[V
     yield from _count_violations(len(value), schema, path, ("minItems", "maxItems", "items"))
     kind = schema.get("x-kubernetes-list-type")
     if kind == "set":
-        yield from _twice(value, path, lambda item: item, "is in the list twice")
+        yield from _twice(value, path, lambda item: item)
     elif kind == "map" and isinstance(items, Mapping):
         keys = schema.get("x-kubernetes-list-map-keys", ())
-        yield from _twice(value, path, lambda item: _map_key(item, keys, items), "is in the list twice")
+        yield from _twice(value, path, lambda item: _map_key(item, keys, items))
 
 
 def _map_key(item: Any, keys: list[str], schema: Schema) -> Any:
@@ -151,7 +151,7 @@ def _map_key(item: Any, keys: list[str], schema: Schema) -> Any:
     return {key: value for key, value in document.items() if value is not None}
 
 
-def _twice(value: list[Any], path: Path, key_of: Any, words: str) -> Iterator[Violation]:
+def _twice(value: list[Any], path: Path, key_of: Any) -> Iterator[Violation]:
     seen: set[str] = set()
     for index, item in enumerate(value):
         key = key_of(item)
@@ -162,7 +162,7 @@ def _twice(value: list[Any], path: Path, key_of: Any, words: str) -> Iterator[Vi
                 if isinstance(key, dict)
                 else str(key)
             )
-            yield Violation((*path, index), f"{named} {words}")
+            yield Violation((*path, index), f"{named} is in the list twice")
         seen.add(text)
 
 

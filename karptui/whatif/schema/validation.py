@@ -23,7 +23,6 @@ from karptui.whatif.yaml.tree import (
     ProblemSeverity,
     YamlNode,
     nearest,
-    parse,
     read,
 )
 
@@ -44,17 +43,12 @@ class Checked(NamedTuple):
     """Messages of rules that could not be run; shown so that silence is not taken for consent."""
 
 
-def check(text: str, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD) -> Checked:
-    """Parse and validate a buffer.
+def check(parsed: Parsed, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD) -> Checked:
+    """Validate a buffer.
 
     Args:
         old: The cluster's objects, for rules about changes (``self == oldSelf``).
     """
-    return check_parsed(parse(text), schemas, old)
-
-
-def check_parsed(parsed: Parsed, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD) -> Checked:
-    """Validate a buffer that has been read."""
     text = parsed.text
     problems = list(parsed.problems)
     unchecked: list[str] = []

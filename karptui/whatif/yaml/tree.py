@@ -91,16 +91,6 @@ class YamlEntry(NamedTuple):
     node: YamlNode
 
 
-def find(root: YamlNode, path: Path) -> YamlNode | None:
-    """Find the node at a path, or None if the text has none there."""
-    node: YamlNode | None = root
-    for step in path:
-        if node is None:
-            return None
-        node = _child(node, step)
-    return node
-
-
 def nearest(root: YamlNode, path: Path) -> tuple[YamlNode, YamlNode | None, int]:
     """Find the deepest node on the way to a path.
 

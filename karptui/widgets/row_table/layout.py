@@ -60,8 +60,6 @@ class Layout:
     columns: tuple[Placed, ...]
     width: int
     """Cells from the left edge to the end of the last column."""
-    dropped: int
-    """How many columns of this layout found no room."""
 
     @property
     def frozen_width(self) -> int:
@@ -105,7 +103,7 @@ class Layout:
         return None
 
 
-EMPTY: Final = Layout((), 0, 0)
+EMPTY: Final = Layout((), 0)
 
 
 def text_width(text: str) -> int:
@@ -144,7 +142,6 @@ def fit(
     """
     gap = NARROW_GAP if available < NARROW_BELOW else GAP
     chosen = [index for index, heading in enumerate(headings) if is_wide or not heading.is_wide_only]
-    total = len(chosen)
     while True:
         titles = {i: text_width(headings[i].title) + (headings[i].id == sorted_id) for i in chosen}
         longs = {i: _clamp(max(titles[i], _long(widths[i], headings[i])), headings[i]) for i in chosen}
@@ -168,7 +165,7 @@ def fit(
         has_bar = widths[i].has_bar and bar >= (headings[i].bar_min or OPTIONAL_BAR)
         placed.append(Placed(i, x, size, is_long[i], bar if has_bar else 0, headings[i].is_right_aligned))
         x += size + gap
-    return Layout(tuple(placed), x - gap if placed else 0, total - len(chosen))
+    return Layout(tuple(placed), x - gap if placed else 0)
 
 
 def _long(widths: Widths, heading: Heading) -> int:

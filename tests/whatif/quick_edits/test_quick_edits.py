@@ -155,7 +155,7 @@ def test_changes_exactly_the_field_it_names(edit: QuickEdit) -> None:
     assert changes
     assert all(path[: len(edit.path)] == edit.path for path in changes), changes
     if GIVEN[edit.id] is not None:
-        assert check(after, shipped_schemas()).problems == ()
+        assert check(parse(after), shipped_schemas()).problems == ()
     kept = [line for line in text.splitlines() if line in after.splitlines()]
     assert len(kept) >= len(text.splitlines()) - 1
     assert edit.current(body_of(after)) != edit.current(body_of(text))
@@ -166,7 +166,7 @@ def test_changes_exactly_the_field_it_names(edit: QuickEdit) -> None:
 @pytest.mark.parametrize("edit", [edit for edit in QUICK_EDITS if "NodePool" in edit.kinds], ids=lambda edit: edit.id)
 def test_makes_the_field_of_a_pool_that_lacks_it(edit: QuickEdit) -> None:
     after = edit.put(BARE_POOL, 0, GIVEN[edit.id] or "2")
-    problems = [problem.message for problem in check(after, shipped_schemas()).problems]
+    problems = [problem.message for problem in check(parse(after), shipped_schemas()).problems]
     assert all("consolidateAfter is required" in problem for problem in problems)
     changes = differences(body_of(BARE_POOL), body_of(after))
     assert all(path[: len(edit.path)] == edit.path[: len(path)] for path in changes), changes
@@ -177,7 +177,7 @@ def test_makes_the_field_of_a_pool_that_lacks_it(edit: QuickEdit) -> None:
 )
 def test_makes_kubelet_settings(edit: QuickEdit) -> None:
     after = edit.put(BARE_CLASS, 0, GIVEN[edit.id] or "")
-    problems = check(after, shipped_schemas()).problems
+    problems = check(parse(after), shipped_schemas()).problems
     assert all(("OwnerKey does not" in problem.message or "has no matching" in problem.message) for problem in problems)
     assert [path[:2] for path in differences(body_of(BARE_CLASS), body_of(after))] == [("spec", "kubelet")]
 
@@ -354,7 +354,7 @@ def test_requirements_are_set_whole_and_read_as_text() -> None:
 def test_splits_a_pool_in_preferred_and_fallback() -> None:
     key = "karpenter.k8s.aws/instance-family"
     after = split_pool(POOL, ObjectRef("NodePool", "general"), name="flex", key=key, values=("c7i-flex", "m7i-flex"))
-    assert check(after, shipped_schemas()).problems == ()
+    assert check(parse(after), shipped_schemas()).problems == ()
     fallback, preferred = (document.body for document in parse(after).documents)
     assert fallback is not None
     assert preferred is not None
@@ -406,7 +406,7 @@ def test_gives_a_workload_a_pool_of_its_own(workload: str, ref: ObjectRef, spec:
     assert inner["nodeSelector"]["karpenter.sh/nodepool"] == "runners"
     assert {"key": "dedicated", "operator": "Equal", "value": "runners", "effect": "NoSchedule"} in inner["tolerations"]
     if ref.kind != "CronJob":
-        assert check(after, shipped_schemas()).problems == ()
+        assert check(parse(after), shipped_schemas()).problems == ()
     renamed = after.replace("name: runners", "name: again")
     assert own_pool(renamed, 0, ref, name="runners").count("operator: Equal\n") <= after.count("operator: Equal\n") + 1
 
@@ -423,7 +423,7 @@ def test_what_has_no_pods_gets_no_pool() -> None:
 
 def test_adds_a_daemonset() -> None:
     after = add_daemonset(POOL, "agent", cpu="200m", memory="256Mi")
-    assert check(after, shipped_schemas()).problems == ()
+    assert check(parse(after), shipped_schemas()).problems == ()
     assert after.startswith(POOL)
     document = present(parse(after).find(ObjectRef("DaemonSet", "agent", "kube-system")))
     requests = value_at(document.body or {}, ("spec", "template", "spec", "containers", 0, "resources", "requests"))

@@ -8,6 +8,7 @@ from karptui.whatif.schema.complete import Completion, complete
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.schema.schema import Schemas, shipped_schemas
 from karptui.whatif.schema.validation import check
+from karptui.whatif.yaml.tree import parse
 from karptui.whatif.yaml.write import as_document
 from tests.builders import present
 
@@ -209,4 +210,4 @@ def test_every_field_of_a_document_is_offered_at_its_place(body: dict[str, objec
         else:
             assert name in {"team", "app", "a"}, (line, labels)
     assert offered > 15
-    assert check(text, shipped_schemas()).problems == ()
+    assert check(parse(text), shipped_schemas()).problems == ()

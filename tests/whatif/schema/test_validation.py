@@ -45,7 +45,7 @@ spec:
 
 def seen(text: str, schemas: Schemas | None = None, **options: Any) -> list[tuple[int, str, str]]:
     lines = text.split("\n")
-    problems = check(text, schemas or shipped_schemas(), **options).problems
+    problems = check(parse(text), schemas or shipped_schemas(), **options).problems
     return [(item.line + 1, lines[item.line][item.column : item.end_column], item.message) for item in problems]
 
 
@@ -78,7 +78,7 @@ def test_says_what_is_missing_of_a_document_that_begins() -> None:
 
 
 def test_kinds_without_a_schema_are_not_checked_and_that_is_said() -> None:
-    problems = check("apiVersion: v1\nkind: nodepool\n---\nkind: Zebra\n", shipped_schemas()).problems
+    problems = check(parse("apiVersion: v1\nkind: nodepool\n---\nkind: Zebra\n"), shipped_schemas()).problems
     assert [(problem.severity, problem.message) for problem in problems] == [
         (ProblemSeverity.WARNING, "no schema for this kind, so it is not checked; did you mean NodePool?"),
         (ProblemSeverity.WARNING, "no schema for this kind, so it is not checked"),
@@ -98,7 +98,7 @@ def test_kinds_without_a_schema_are_not_checked_and_that_is_said() -> None:
 def test_checks_metadata(metadata: str, line_words: tuple[str, str], severity: ProblemSeverity) -> None:
     body = as_document(NODE_POOL).split("spec:", 1)[1]
     text = f"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {metadata}\nspec:{body}"
-    problem = check(text, shipped_schemas()).problems[0]
+    problem = check(parse(text), shipped_schemas()).problems[0]
     marked = text.split("\n")[problem.line][problem.column : problem.end_column]
     assert marked == line_words[0]
     assert line_words[1] in problem.message
@@ -107,7 +107,7 @@ def test_checks_metadata(metadata: str, line_words: tuple[str, str], severity: P
 
 def test_names_an_object_that_is_there_twice() -> None:
     text = as_document(NODE_POOL)
-    problems = check(f"{text}---\n{text}", shipped_schemas()).problems
+    problems = check(parse(f"{text}---\n{text}"), shipped_schemas()).problems
     assert [(problem.document, problem.message) for problem in problems] == [
         (1, "NodePool general is already on line 1; the later one counts")
     ]
@@ -118,8 +118,8 @@ def test_rules_about_change_look_at_the_cluster() -> None:
     edited = deepcopy(NODE_POOL)
     edited["spec"]["template"]["spec"]["nodeClassRef"]["group"] = "other"
     text = as_document(edited)
-    assert check(text, shipped_schemas()).problems == ()
-    problems = check(text, shipped_schemas(), old).problems
+    assert check(parse(text), shipped_schemas()).problems == ()
+    problems = check(parse(text), shipped_schemas(), old).problems
     assert [problem.message for problem in problems] == ["nodeClassRef.group is immutable"]
     assert text.split("\n")[problems[0].line].strip() == "nodeClassRef:"
 
@@ -129,10 +129,10 @@ def test_what_the_cluster_has_just_so_is_not_held_against_anything() -> None:
     doubtful["spec"]["weight"] = 1000
     old = {ObjectRef("NodePool", "general"): doubtful}
     text = as_document(doubtful)
-    assert [problem.message for problem in check(text, shipped_schemas()).problems]
-    assert check(text, shipped_schemas(), old).problems == ()
+    assert [problem.message for problem in check(parse(text), shipped_schemas()).problems]
+    assert check(parse(text), shipped_schemas(), old).problems == ()
     edited = text.replace("weight: 1000", "weight: 1001")
-    assert [problem.message for problem in check(edited, shipped_schemas(), old).problems]
+    assert [problem.message for problem in check(parse(edited), shipped_schemas(), old).problems]
 
 
 def test_the_cluster_s_own_schemas_come_first() -> None:
@@ -166,7 +166,7 @@ def test_the_cluster_s_own_schemas_come_first() -> None:
     assert shipped_schemas().origin == f"Karpenter {version}'s CRDs (shipped with karptui)"
     assert Schemas(kinds={(pool.api_version, pool.kind): pool}).origin == "the cluster's CRDs"
     text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {novelty: x}\n"
-    checked = check(text, schemas)
+    checked = check(parse(text), schemas)
     assert checked.problems == ()
     assert checked.unchecked == ("strange",)
     assert seen(text)
@@ -220,7 +220,7 @@ def test_whatever_is_typed_gets_an_answer(seed: int, position: int, typed: str) 
     position %= len(text)
     typed_text = text[:position] + typed + text[position:]
     lines = typed_text.split("\n")
-    for problem in check(typed_text, shipped_schemas()).problems:
+    for problem in check(parse(typed_text), shipped_schemas()).problems:
         assert 0 <= problem.line < len(lines)
         assert 0 <= problem.column < problem.end_column
         assert problem.message

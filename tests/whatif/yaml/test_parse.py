@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from karptui.kube.yaml_reader import MAX_DEPTH, YamlError, load_documents
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.yaml.tree import ProblemSeverity, find, nearest, parse
-from tests.builders import present
+from karptui.whatif.yaml.tree import ProblemSeverity, nearest, parse
 
 from .yaml_texts import texts
 
@@ -142,17 +141,17 @@ def test_underlines_the_first_of_several_lines() -> None:
 def test_places_are_counted_in_characters() -> None:
     document = parse("a: 😀\nb: 'é'  # x\n").documents[0]
     assert document.root is not None
-    node = present(find(document.root, ("b",)))
+    node, _, _ = nearest(document.root, ("b",))
     assert document.text[node.start : node.end] == "'é'"
 
 
 def test_finds_nodes_by_path() -> None:
     document = parse("spec:\n  taints:\n  - key: a\n").documents[0]
     assert document.root is not None
-    result = present(find(document.root, ("spec", "taints", 0, "key")))
-    assert result.value == "a"
-    assert find(document.root, ("spec", "taints", 1, "key")) is None
-    assert find(document.root, ("spec", "limits", "cpu")) is None
+    result, _, found = nearest(document.root, ("spec", "taints", 0, "key"))
+    assert (result.value, found) == ("a", 4)
+    assert nearest(document.root, ("spec", "taints", 1, "key"))[2] == 2
+    assert nearest(document.root, ("spec", "limits", "cpu"))[2] == 1
     node, key, depth = nearest(document.root, ("spec", "taints", 0, "value"))
     assert (node.value, key, depth) == ({"key": "a"}, None, 3)
 
