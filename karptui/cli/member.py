@@ -75,9 +75,7 @@ def _trouble(follower: ClusterFollower) -> str:
 def _worst(verdict: Verdict) -> WorstFinding | None:
     for finding in (*problems_of(verdict.findings), *verdict.findings):
         text = sentence(finding, verdict.now_ns, pending_reasons(verdict.view))
-        return WorstFinding(
-            str(finding.severity), str(finding.code), clean(text, limit=_LONGEST_TEXT), finding.price_per_hour
-        )
+        return WorstFinding(str(finding.severity), str(finding.code), clean(text, limit=_LONGEST_TEXT))
     return None
 
 

@@ -42,11 +42,6 @@ class Recorder:
     def __init__(self) -> None:
         self._published: dict[PublishedEvent, None] = {}
 
-    @property
-    def published(self) -> tuple[PublishedEvent, ...]:
-        """All events, in order of first publication."""
-        return tuple(self._published)
-
     def publish(self, kind: str, key: str, reason: str, message: str) -> None:
         """Publish an event about an object."""
         self._published[PublishedEvent(kind, key, reason, message)] = None

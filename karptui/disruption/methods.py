@@ -283,8 +283,6 @@ class NextPass(msgspec.Struct, frozen=True, eq=False):
     """Results in order, up to the method that acts or fails."""
     paused_by: tuple[str, ...]
     """NodeClaims without provider ID: Karpenter waits for them before a pass."""
-    recorder: Recorder
-    """Karpenter's events during the pass."""
     as_likely: tuple[Command, ...] = ()
     """What Karpenter may do instead, if that was asked for."""
 
@@ -351,4 +349,4 @@ def next_pass(
             if result.commands or result.error:
                 as_likely = run.as_likely(result) if finds_as_likely and result.commands else ()
                 break
-    return NextPass(tuple(results), paused, recorder, as_likely)
+    return NextPass(tuple(results), paused, as_likely)

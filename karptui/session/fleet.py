@@ -25,7 +25,6 @@ class WorstFinding(msgspec.Struct, frozen=True):
     severity: str
     code: str
     text: str
-    price_per_hour: float | None = None
 
 
 class ClusterFigures(msgspec.Struct, frozen=True):

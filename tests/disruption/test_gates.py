@@ -75,4 +75,3 @@ def test_karpenters_events(text: str, document: dict[str, Any] | list[str]) -> N
     recorder = Recorder()
     record(recorder, a_pod(name="job"), read_value(text).at(NOW_NS - HOUR_NS, NOW_NS))
     assert recorder.by_object() == ({"Pod/default/job": document} if document else {})
-    assert len(recorder.published) == len(document)
