@@ -53,10 +53,11 @@ def where_nodes_are_slow() -> Inventory:
 
 
 def held(*, arrived_ns: int = 10 * MINUTE_NS, is_cordoned: bool = False, value: str = "true") -> Inventory:
+    runner = a_pod(name="runner", node="node-1", annotations={DND: value}, created_ns=NOW_NS - 5 * HOUR_NS)
     return one_node(
         node={"is_unschedulable": is_cordoned},
         pods=(
-            a_pod(name="runner", node="node-1", annotations={DND: value}, created_ns=NOW_NS - 5 * HOUR_NS),
+            replace(runner, start_ns=runner.created_ns),
             a_pod(name="new", node="node-1", created_ns=NOW_NS - arrived_ns),
         ),
     )
@@ -110,7 +111,7 @@ CASES = [
          ("1 node of general ($0.10/h) is blocked by do-not-disrupt and still received 1 new pod", "(node-1)"),
          per_hour=0.096, name="story E"),
     *quiet("node-receives-pods", lambda: held(arrived_ns=3 * HOUR_NS), lambda: held(is_cordoned=True),
-           lambda: held(value="1h")),
+           lambda: held(value="1h"), lambda: held(value="300h")),
     Case("node-deleting-blocks-all", lambda: leaving(node_selector={"disk": "fast"}),
          ("default/stuck of node-1, which is being removed, fits nowhere else: no node of NodePool general",),
          ERROR),

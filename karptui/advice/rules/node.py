@@ -284,8 +284,8 @@ _CORDONED: Final = 20
 @rule(
     "node-receives-pods",
     title="a protected node keeps filling up",
-    what="In the last hour, pods other than DaemonSet pods were bound to a node that do-not-disrupt blocks and that "
-    "is not cordoned.",
+    what="In the last hour, pods other than DaemonSet pods were bound to a node that do-not-disrupt blocks without end "
+    "and that is not cordoned.",
     why="do-not-disrupt does not keep new pods away. Karpenter and kube-scheduler still place pods on the node, "
     "including protected ones, so it is never empty. terminationGracePeriod limits only drift and deletion.",
     source="pkg/controllers/state/statenode.go and pkg/controllers/provisioning/scheduling/existingnode.go",
@@ -300,7 +300,7 @@ def _receives_pods(context: AdviceContext) -> Iterator[Finding]:
             if (findings := context.findings.get(claim_key(node.claim.name) if node.claim is not None else ""))
             is not None
             and findings.recent_pods
-            and any(blocker.code in _PROTECTED for blocker in findings.blockers)
+            and any(blocker.code in _PROTECTED and blocker.until_ns is None for blocker in findings.blockers)
             and node.node is not None
             and not node.node.is_unschedulable
         ]

@@ -16,7 +16,7 @@ from karptui.advice.words import at_cost, listed, share, span
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, SPOT_TO_SPOT_TYPES
 from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.termination import WAVE_NS, expiry_calendar, expiry_wave
-from karptui.karpenter.do_not_disrupt import protection_of
+from karptui.karpenter.do_not_disrupt import ProtectionKind, protection_of
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, NodePool
 from karptui.kube import resources
@@ -323,7 +323,7 @@ _GRACE_PERIOD_PATH: Final = ("spec", "template", "spec", "terminationGracePeriod
 @rule(
     "pool-no-grace-period",
     title="do-not-disrupt without an end",
-    what="Pods that karpenter.sh/do-not-disrupt protects now run on nodes without terminationGracePeriod. The "
+    what="Pods that karpenter.sh/do-not-disrupt protects without end run on nodes without terminationGracePeriod. The "
     "severity is info while none of the nodes expires, has drifted or is being deleted.",
     why="do-not-disrupt blocks drift and consolidation of the node, and a drain that begins anyway (expiration, "
     "deletion) waits for the pod. Only terminationGracePeriod ends that wait; it also lets drift replace the node. It "
@@ -338,7 +338,8 @@ def _no_grace_period(context: AdviceContext) -> Iterator[Finding]:
     for group in context.groups:
         if DO_NOT_DISRUPT in group.template.annotations:
             for pod in group.pods:
-                if pod.node_name and not predicates.is_disruptable(pod):
+                is_endless = predicates.protection(pod).kind is ProtectionKind.ALWAYS
+                if pod.node_name and pod.is_active and is_endless:
                     protected.setdefault(pod.node_name, []).append((group.owner, pod))
     for pool in context.pools:
         nodes = [

@@ -160,11 +160,12 @@ def _shut(finding: ClusterFinding, now_ns: int) -> str:
     return f"{are} always 0{of}"
 
 
+_LOG: Final = "Karpenter's log may say why"
 _LEAVING: Final[Mapping[str, str]] = {
     "waits": "{its} drain has not begun",
     "ending": "{pods} {take} long to terminate",
     "evicted": "{pods} {are} still being evicted",
-    "unevicted": "{pods} {are} not evicted, although nothing known protects {them}: Karpenter's log may say why",
+    "unevicted": f"{{pods}} {{are}} not evicted, although nothing known protects {{them}}: {_LOG}",
     "webhook": "{pods} {are} not evicted: evictions fail without {webhook}",
     "undrained": "no pod blocks the drain, but Karpenter has not marked {it} drained",
     "draining": "{its} drain is not finished",
@@ -205,7 +206,7 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         ends = f"; no terminationGracePeriod ends {'its' if is_one else 'their'} drain"
     elif finding.manner == "overdue":
         ago = f"ended {age_text(finding.until_ns, now_ns)} ago" if finding.until_ns else "is over"
-        ends = f"; terminationGracePeriod {ago}, Karpenter's log may say why"
+        ends = f"; terminationGracePeriod {ago}" + (f", {_LOG}" if _LOG not in what else "")
     elif finding.manner == "own-grace":
         ends = f"; the termination grace period ends in {time_left(finding, now_ns)}"
     elif finding.until_ns is not None:
