@@ -142,10 +142,19 @@ def _deleting_blocks_all(context: AdviceContext) -> Iterator[Finding]:
     )
 
 
+def _has_drain_with_end(context: AdviceContext, node: StateNode) -> bool:
+    """Return whether each pod that a drain waits for ends by its grace period or by its do-not-disrupt."""
+    predicates = context.fleet.pods
+    waiting = [pod for pod in node.pods if predicates.is_waited_for(pod)]
+    ends = (pod.deletion_ns if pod.is_terminating else predicates.protection(pod).until_ns for pod in waiting)
+    return bool(waiting) and all(end_ns > context.now_ns for end_ns in ends)
+
+
 @rule(
     "node-drain-without-end",
     title="a drain that may never end",
-    what="A NodeClaim has been in deletion for more than half an hour and has no deadline.",
+    what="A NodeClaim has been in deletion for more than half an hour and has no deadline. Pods that end by their "
+    "grace period, or whose do-not-disrupt ends, do not count.",
     why="A drain waits for pods with do-not-disrupt and for PodDisruptionBudgets. terminationGracePeriod of the "
     "NodeClaim would end the wait; it is fixed when the NodeClaim is created, so adding it to the NodePool now does "
     "not help this node.",
@@ -162,6 +171,7 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
         and node.claim.is_deleting
         and context.now_ns - node.claim.deletion_ns >= LONG_NS
         and deadline_of(node.claim) is None
+        and not _has_drain_with_end(context, node)
     ]
     if not draining:
         return
