@@ -30,14 +30,6 @@ def test_assumptions_are_noted() -> None:
     assert note == "offerings in us-gov-west-1a are unknown: every type of us-gov-west-1 is assumed to be offered"
 
 
-@pytest.mark.parametrize("percent", [0.05, "0.05"])
-def test_settings_as_numbers_or_text_and_the_least_report_counts(percent: float | str) -> None:
-    settings = {"VM_MEMORY_OVERHEAD_PERCENT": percent, "ISOLATED_VPC": True}
-    case = parse_case(a_case(settings=settings, discovered={"m5.large": [8, 7, 9], "m5.xlarge": []}))
-    assert (case.settings.vm_memory_overhead_percent, case.settings.isolated_vpc) == (0.05, True)
-    assert case.discovered_memory_bytes == {"m5.large": 7}
-
-
 def test_a_placement_group_counts_if_the_nodeclass_selects_one() -> None:
     group = {"id": "pg-1", "strategy": "partition", "partitions": 2}
     assert parse_case(a_case(placementGroup=group)).placement_group is None
@@ -45,14 +37,6 @@ def test_a_placement_group_counts_if_the_nodeclass_selects_one() -> None:
     assert parse_case(selecting).placement_group == PlacementGroup("pg-1", "partition", 2)
     offering = answer(parse_case(selecting), ["m5.large"])["types"]["m5.large"]["offerings"][0]
     assert offering["partition"] == "1"
-
-
-def test_the_answer_is_limited_to_the_types_asked_for() -> None:
-    document = answer(parse_case(a_case()), ["m5.large", "a1.large"])
-    assert list(document["types"]) == ["m5.large", "a1.large"]
-    assert document["incompatible"] == ["a1.large"]
-    assert document["prices"] == "us-east-1 list price of 2026-07-20"
-    assert document["types"]["m5.large"]["allocatable"]["memoryBytes"] == 6_903 << 20
 
 
 @pytest.mark.parametrize(

@@ -102,18 +102,6 @@ def test_regions_and_zones_of_nodes() -> None:
     assert node_zones(zonal) == (SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1c", ""))
 
 
-def test_equal_inputs_share_types(forgetful: None) -> None:
-    def sold_out(region: str, zones: Iterable[SubnetZone]) -> Market:
-        refused = {OfferingKey("spot", "m5.large", "us-east-1a"): UNFULFILLABLE}
-        return replace(built_in_market(region, zones), sold_out=refused)
-
-    first, again, refused = resolve(a_class()), resolve(a_class()), resolve(a_class(), market_of=sold_out)
-    learned = resolve(a_class(), nodes=(a_node(),))
-    types = [types.by_nodeclass["default"].types for types in (first, again, refused, learned)]
-    assert types[0] is types[1]
-    assert len({id(instance_types) for instance_types in types}) == 3
-
-
 def two_types(*sold_out: str) -> tuple[InstanceType, ...]:
     """Resolve m5.large and c5.large, some of them sold out on spot in one zone."""
 
@@ -138,20 +126,6 @@ def test_a_sold_out_offering_changes_only_its_type(forgetful: None) -> None:
     assert c5_then.offerings is c5.offerings
     assert m5_refused.offerings != m5.offerings
     assert [m5_refused.requirements is m5.requirements, c5_then.requirements is c5.requirements] == [True, True]
-
-
-def test_reported_memory_changes_only_its_type(forgetful: None) -> None:
-    facts = [instance_type_facts()[name] for name in ("m5.large", "c5.large")]
-
-    def types(*nodes: Node) -> tuple[InstanceType, ...]:
-        inventory = Inventory(nodeclasses=(a_class(),), nodes=nodes, nodeclaims=(CLAIM,))
-        return cluster_types(inventory, some_settings(), facts=facts).by_nodeclass["default"].types
-
-    (m5, c5), (m5_seen, c5_then), (m5_gone, _) = types(), types(a_node()), types()
-    assert m5_seen.capacity["memory"].units == 7_900_000_000
-    assert [c5_then.capacity is c5.capacity, c5_then.overhead is c5.overhead] == [True, True]
-    assert m5_seen.overhead == m5.overhead
-    assert m5_gone.capacity == m5.capacity != m5_seen.capacity
 
 
 def test_a_zone_is_closed_if_all_its_subnets_are_full() -> None:

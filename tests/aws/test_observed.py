@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,17 +55,6 @@ def test_the_first_image_that_fits_is_the_current_one() -> None:
     assert current_image((), {ARCH: "amd64"}) is None
 
 
-@pytest.mark.parametrize("key", [ARCH, BETA_ARCH])
-def test_nodes_with_other_labels_may_have_another_current_image(key: str) -> None:
-    amis = [{"id": f"ami-{arch}", "requirements": [{"key": key, "operator": "In", "values": [arch]}]} for arch in ARCHS]
-    nodes = [
-        a_node(8_000, image=f"ami-{image}", labels={label: arch}, instance_type=f"{image} on {arch} by {label}")
-        for image, arch, label in itertools.product(ARCHS, ARCHS, (ARCH, BETA_ARCH))
-    ]
-    numbers = discovered_memory_bytes([a_class(amis=amis)], nodes)
-    assert set(numbers["default"]) == {f"{arch} on {arch} by {label}" for arch in ARCHS for label in (ARCH, BETA_ARCH)}
-
-
 LABELS = st.dictionaries(
     st.sampled_from([ARCH, BETA_ARCH, ZONE, "topology.ebs.csi.aws.com/zone", "team"]), st.sampled_from("abc")
 )
@@ -92,19 +79,6 @@ def test_remembered_images_change_nothing(terms: list[list[dict[str, Any]]], nod
 def _selector(key: str, operator: str, values: list[str]) -> dict[str, Any]:
     named = {"key": key, "operator": operator}
     return {**named, "values": values} if operator in ("In", "NotIn") else named
-
-
-def test_equal_nodes_are_examined_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[object] = []
-
-    def current(amis: object, labels: object) -> str:
-        asked.append(labels)
-        return "ami-amd64"
-
-    monkeypatch.setattr("karptui.aws.cluster_types.current_image", current)
-    nodes = [a_node(8_000, labels={ARCH: "amd64", "kubernetes.io/hostname": f"node-{at}"}) for at in range(9)]
-    discovered_memory_bytes([a_class()], [*nodes, a_node(8_000, labels={ARCH: "arm64"})])
-    assert len(asked) == 2
 
 
 def node(name: str, instance_type: str, memory: str, **more: str) -> Node:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.aws.catalogue import price_list
 from karptui.aws.money import change_text, node_price_text, per_hour_text, per_month_text, total_text
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import (
@@ -16,9 +15,7 @@ from karptui.aws.prices import (
     PriceSource,
     PriceTable,
     built_in_market,
-    date_ns,
     region_of,
-    table_from_list,
     table_from_metrics,
 )
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
@@ -37,20 +34,6 @@ def table(origin: PriceOrigin = KARPENTER, **options: Any) -> PriceTable:
 def metrics(prices: dict[tuple[str, str, str], float | None]) -> ControllerMetrics:
     offerings = {OfferingName(*name): OfferingMetrics(price, True) for name, price in prices.items()}
     return ControllerMetrics(read_at_ns=NOW, endpoint="pod a/b", offerings=offerings)
-
-
-def test_prices_of_zones_and_of_the_region() -> None:
-    """A spot price is never derived; a zone's own on-demand price counts before the region's."""
-    zonal = {("m5.large", "a", "on-demand"): 0.12, ("m5.large", "a", "spot"): 0.04}
-    book = NodePrices((table(on_demand={"m5.large": 0.1}, zonal=zonal),))
-    for kind, expected in (
-        ("spot", [0.04, None, None]),
-        ("on-demand", [0.12, 0.1, 0.1]),
-        ("reserved", [0.12, 0.1, 0.1]),
-    ):
-        prices = [book.price("m5.large", zone, kind) for zone in ("a", "b", "")]
-        assert [price and price.per_hour for price in prices] == expected
-        assert all(price.is_reservation is (kind == "reserved") for price in prices if price)
 
 
 def test_multiplier_and_surcharge() -> None:
@@ -79,18 +62,6 @@ def test_auto_mode_costs_a_share_of_the_on_demand_price_of_spot_too(
 def test_senseless_settings_are_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"{name.replace('_', ' ')} must be a number from 0 up"):
         PriceSettings(**{name: value})  # type: ignore[arg-type]  # one field by its name
-
-
-@pytest.mark.parametrize(
-    ("region", "list_region", "currency"),
-    [("us-east-1", "", "USD"), ("eu-west-1", "us-east-1", "USD"), ("cn-north-1", "", "CNY")],
-)
-def test_built_in_list_has_region_and_currency(region: str, list_region: str, currency: str) -> None:
-    built_in = table_from_list(price_list(region), region)
-    assert (built_in.origin.list_region, built_in.currency) == (list_region, currency)
-    assert built_in.origin.source is PriceSource.BUILT_IN
-    assert built_in.origin.as_of_ns == date_ns(price_list(region).date)
-    assert not built_in.zonal
 
 
 def test_metrics_as_a_table() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.forward.result import Moment, Played, StepKind
+from karptui.forward.result import Moment, Played
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.studies.forecasts import most_more_nodes, spent
 from karptui.studies.plan import Plan, objects_of, plan
@@ -131,14 +131,6 @@ def test_what_counts_as_a_stall_of_an_edit() -> None:
     result = unrolled("0", nodes="1")
     assert result.stalled_by == (("n0", "budget"),)
     assert result.risks()[0] == "the rollout stalls: 1 of 1 drifted node left, held by budget"
-
-
-def test_a_drain_that_goes_on_is_what_keeps_a_drifted_node() -> None:
-    result = planned("1")
-    steps = tuple(step for step in result.edited.steps if step.kind is not StepKind.DRAIN)
-    held = replace(result, edited=replace(result.edited, steps=steps))
-    assert {words for _, words in held.stalled_by} == {"its drain, which goes on"}
-    assert "left, held by its drain, which goes on" in held.risks()[0]
 
 
 def test_a_plan_names_what_it_is_about_once() -> None:

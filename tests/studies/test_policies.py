@@ -8,11 +8,9 @@ from msgspec.structs import replace
 from karptui.errors import RequestError
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.studies import policies
-from karptui.studies.forecasts import forecast_of
 from karptui.studies.policies import Comparison, PolicyOutcome, Worth, compare
 from karptui.views.values import TABLE, headline, more_lines, name_of, sentence, story_lines
 from karptui.whatif.edits import SetSetting
-from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import a_pod, an_instance_type
 from tests.forward.making import a_pair
@@ -36,28 +34,6 @@ def cluster(**disruption: Any) -> WhatIfBase:
 
 def figures(comparison: Comparison) -> dict[str, tuple[int, int]]:
     return {name_of(outcome): (outcome.nodes, outcome.evictions) for outcome in comparison.outcomes}
-
-
-def test_every_policy_is_a_play_of_its_own() -> None:
-    on = cluster()
-    comparison = compare(on, afters=("0s", "Never"), horizon_ns=HOUR_NS)
-    assert figures(comparison) == {
-        "current": (1, 1),
-        "WhenEmpty 0s": (2, 0),
-        "WhenEmpty Never": (3, 0),
-        "WhenEmptyOrUnderutilized 0s": (1, 1),
-        "WhenEmptyOrUnderutilized Never": (3, 0),
-        "Balanced 0s": (1, 1),
-        "Balanced Never": (3, 0),
-    }
-    for outcome in comparison.outcomes:
-        played = forecast_of(on, apply(on, outcome.edits) if outcome.edits else None).play(horizon_ns=HOUR_NS)
-        end = played.end
-        assert (outcome.nodes, outcome.evictions, outcome.pending) == (end.nodes, played.evictions, end.pending)
-        assert outcome.price_per_hour == end.price_per_hour
-    beaten = {name_of(item) for item in comparison.outcomes if item.is_beaten}
-    assert {"WhenEmpty Never", "Balanced Never"} <= beaten
-    assert "WhenEmpty 0s" not in beaten
 
 
 def test_dollars_are_those_of_every_moment_to_the_horizon() -> None:

@@ -77,17 +77,6 @@ def ends(answer: RightSize) -> tuple[int, int, int, int]:
     return scratch[0].nodes, scratch[1].nodes, played[0].end.nodes, played[1].end.nodes
 
 
-def test_smaller_requests_need_fewer_nodes_from_scratch_and_from_now_on() -> None:
-    answer = rightsize(cluster(*four()), of(wants(cpu="400m")), horizon_ns=HOUR_NS)
-    assert ends(answer) == (4, 1, 4, 1)
-    assert answer.saves_from_scratch == pytest.approx(0.3)
-    assert answer.saves_from_now == pytest.approx(0.3)
-    (sizing,) = answer.sizings
-    assert (resources.cpu_millis(sizing.before), resources.cpu_millis(sizing.after)) == (1500, 400)
-    assert sizing.saves_alone == pytest.approx(0.3)
-    assert not answer.blocked
-
-
 def test_a_protected_pod_eats_the_saving_and_is_named() -> None:
     pods = four(annotations={"karpenter.sh/do-not-disrupt": "true"})
     pods = (*pods[:1], a_pod("web-1", "n1", annotations={"karpenter.sh/do-not-disrupt": "true"},

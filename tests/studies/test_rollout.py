@@ -5,13 +5,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from karptui.errors import RequestError
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube.node import Node
-from karptui.kube.objects import Condition
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.studies.rollout import NodeState, RolloutReport, RolloutState, rollout_report
 from karptui.views.rollout import headline, more_lines
@@ -165,14 +163,6 @@ def test_nodes_count_once_and_done_means_no_old_one(count: int, replaced: int, l
         assert sum(nodes for _, nodes, _ in group.revisions) == len(pairs)
         assert (group.state is RolloutState.DONE) is (count + leaving + strange == 0)
     assert len(report.nodes) == count + leaving + strange
-
-
-def test_marks_of_karpenter_count_whatever_the_hashes_are() -> None:
-    node, claim = of_revision("a", NEW)
-    marked = Condition("Drifted", "True", "SubnetDrift", "", NOW_NS - HOUR_NS)
-    report = rollout_report(cluster((node, replace(claim, conditions=(*claim.conditions, marked)))), plays=False)
-    assert states(report) == {"a": (NodeState.OLD, "SubnetDrift")}
-    assert report.nodes[0].since_ns == NOW_NS - HOUR_NS
 
 
 def test_names_that_do_not_exist() -> None:
