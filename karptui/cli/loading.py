@@ -117,7 +117,7 @@ def load(
     notes = [usage.sentence] if usage.sentence else []
     if snapshot is not None:
         complaints += snapshot.problems
-        complaints += [_unlisted_text(kind, snapshot.name) for kind in needed if statuses[kind].is_unread]
+        complaints += [_unlisted_text(statuses[kind], snapshot.name) for kind in needed if statuses[kind].is_unread]
         notes += snapshot.notes
         # Other kinds that karptui does not know have no influence on what it answers.
         skipped = [(kind, count) for kind, count in sorted(snapshot.unknown_kinds.items()) if ".karpenter." in kind]
@@ -195,10 +195,12 @@ def _late_text(kind: Kind, status: SourceStatus | None) -> str:
     return f"{plural(kind)} did not arrive within {_GRACE_SECONDS:.0f} s{why}; the answer ignores them"
 
 
-def _unlisted_text(kind: Kind, name: str) -> str:
+def _unlisted_text(status: SourceStatus, name: str) -> str:
     from karptui.session.status import plural
 
-    return f"{name} has no {plural(kind)}: it was made without them, or they could not be listed"
+    if status.count:
+        return f"{name} has the {plural(status.kind)} of one namespace only: list them with --all-namespaces"
+    return f"{name} has no {plural(status.kind)}: it was made without them, or they could not be listed"
 
 
 def _is_missing(status: SourceStatus, needed: Sequence[Kind]) -> bool:

@@ -133,7 +133,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             namespace_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if pdb.selector == LabelSelector()),
             eviction_webhook=dead_webhook(view, *EVICTIONS) or (),
             uncounted_pdbs={pdb.key: pdb.sync_error for pdb in view.state.pdbs.values() if pdb.sync_error},
-            hidden=tuple(map(plural, hidden)),
+            hidden=tuple(_hidden_text(view, kind) for kind in hidden),
             ignored={
                 plural(kind): _severity(kind, is_list=from_file and Kind.EVENT in view.hidden)
                 for kind in hidden
@@ -415,6 +415,12 @@ def _outlived(view: ClusterView, pods: Sequence[Pod]) -> Iterator[OutlivedPod]:
         yield OutlivedPod(
             pod.key, pod.node_name, origins.of(pod), pod.trouble.finished_ns, tuple(sorted(pod.trouble.outliving))
         )
+
+
+def _hidden_text(view: ClusterView, kind: Kind) -> str:
+    """Return the plural of a kind that was not read, with the namespace whose objects were read all the same."""
+    namespaces = {pod.namespace for pod in view.state.pods.values()} if kind is Kind.POD else ()
+    return f"{plural(kind)} outside namespace {', '.join(namespaces)}" if namespaces else plural(kind)
 
 
 def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:

@@ -149,13 +149,14 @@ class ObjectPile:
         """The pods."""
         return self._objects.get(Kind.POD, {}).values()
 
-    def inventory(self, missing: Iterable[str] = ()) -> Inventory:
+    def inventory(self, missing: Iterable[str] = (), incomplete: Iterable[str] = ()) -> Inventory:
         """Return everything in the order of reading.
 
         Args:
             missing: Kinds that were unreadable or not requested, unless objects of them exist.
+            incomplete: Kinds of which only some objects were requested.
         """
-        unread = frozenset(missing) - {*self._objects, *self.unread}
+        unread = frozenset(missing) - {*self._objects, *self.unread} | frozenset(incomplete)
         fields = {field: tuple(self._objects.get(kind, {}).values()) for kind, field in FIELDS.items()}
         workloads = [item for kind, items in self._objects.items() if kind not in FIELDS for item in items.values()]
         return Inventory(**fields, workloads=tuple(workloads), unread=unread)

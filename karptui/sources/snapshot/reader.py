@@ -18,7 +18,7 @@ from karptui.decode.kinds import VOLUME_KINDS, Kind
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.labels import COMPUTE_TYPE, NODEPOOL
 from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.group import group_by
@@ -55,6 +55,8 @@ _FIELDS: Final = frozenset(
 """Fields that say when something has happened. Deadlines, such as a pod's deletionTimestamp, lie in the future."""
 _MANY: Final = 1_000
 """A file whose first values are not objects, this many, is no snapshot."""
+_SIMULATED: Final = "kwok://"
+"""Beginning of the provider ID of simulated nodes."""
 _PASSED_OVER: Final = frozenset({"annotations", "labels", "spec", "data"})
 
 
@@ -288,7 +290,9 @@ class SnapshotReader:
             captured_at_ns=captured_ns,
             read_at_ns=read_ns or captured_ns,
             evidence=Evidence(controller=ControllerInfo(title=_RECORDING)),
-            inventory=pile.inventory(_not_exported(pile) if recorded is None else recorded.unread),
+            inventory=pile.inventory(_not_exported(pile), _incomplete(pile))
+            if recorded is None
+            else pile.inventory(recorded.unread),
             unknown_kinds=dict(pile.unknown_kinds),
             problems=tuple(pile.problems),
             unread={kind: tuple(sentences) for kind, sentences in pile.unread.items()},
@@ -365,6 +369,24 @@ def _not_exported(pile: ObjectPile) -> tuple[Kind, ...]:
     told = (Kind.PDB, Kind.EVENT) if lacks_both else ()
     daemonsets = (Kind.DAEMONSET,) if any(pod.template.is_daemonset_owned for pod in pile.pods) else ()
     return (*VOLUME_KINDS, Kind.POD, *of_karpenter, *told, *daemonsets)
+
+
+def _incomplete(pile: ObjectPile) -> tuple[Kind, ...]:
+    """Return the kinds that output of kubectl has of one namespace only: pods, if it was made without ``-A``.
+
+    Every node of a real cluster runs pods of kube-system, or of another namespace of the system, besides its workload.
+    In a Fargate node, an EKS Auto Mode node and a simulated one none of them are pods.
+    """
+    namespaces = {pod.namespace for pod in pile.pods}
+    is_real = all(pod.created_ns for pod in pile.pods)
+    ordinary = (
+        node
+        for node in pile.nodes
+        if not node.labels.get(COMPUTE_TYPE) and not node.provider_id.startswith(_SIMULATED)
+        if node.ready is not None and node.ready.status == "True"
+    )
+    is_incomplete = is_real and len(namespaces) == 1 and OWN_NAMESPACE not in namespaces and any(ordinary)
+    return (Kind.POD,) if is_incomplete else ()
 
 
 def _second(document: SnapshotDocument, recorded: Recorded) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
+from karptui.karpenter.labels import COMPUTE_TYPE
 from karptui.kube.timestamps import parse_timestamp
 from karptui.sources.demo.source import load
 from karptui.sources.snapshot.reader import Snapshot, SnapshotReader, newest_timestamp_ns
@@ -260,6 +261,26 @@ def test_a_snapshot_from_standard_input_is_named_so() -> None:
 def test_pods_are_unread_if_a_recording_says_so_or_has_none(tmp_path: Path, document: Any, *, is_unread: bool) -> None:
     path = written(tmp_path / "cluster.json", document)
     assert (Kind.POD in SnapshotReader().read([path]).inventory.unread) is is_unread
+
+
+READY = {"conditions": [{"type": "Ready", "status": "True"}]}
+ORDINARY = a_manifest("Node", "node-1", status=READY)
+
+
+@pytest.mark.parametrize(("objects", "is_unread"), [
+    ([ORDINARY, POD], True),
+    ([ORDINARY, POD, a_manifest("Pod", "web-2", namespace="shop")], False),
+    ([ORDINARY, a_manifest("Pod", "coredns", namespace="kube-system")], False),
+    ([ORDINARY, a_manifest("Pod", "by-hand", namespace="default", metadata={"creationTimestamp": None})], False),
+    ([NODE, POD], False),
+    ([a_manifest("Node", "node-1", status=READY, spec={"providerID": "kwok://node-1"}), POD], False),
+    ([a_manifest("Node", "node-1", status=READY, metadata={"labels": {COMPUTE_TYPE: "auto"}}), POD], False),
+])  # fmt: skip
+def test_pods_of_one_namespace_are_not_all_pods(
+    tmp_path: Path, objects: list[dict[str, Any]], *, is_unread: bool
+) -> None:
+    assert (Kind.POD in read(tmp_path, objects).inventory.unread) is is_unread
+    assert Kind.POD not in read(tmp_path, {"karptui": 1, "objects": objects}).inventory.unread
 
 
 @pytest.mark.parametrize(("kinds", "unread"), [
