@@ -10,14 +10,13 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import node_refs, pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, listed
-from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, RESERVED, ZONE
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE
 from karptui.karpenter.nodeclaim import claim_key
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
 
-_ON_DEMAND: Final = "on-demand"
 _BLOCK: Final = "capacity-block"
 _CONSOLIDATION: Final = ("Emptiness", "MultiNodeConsolidation", "SingleNodeConsolidation")
 
@@ -63,7 +62,7 @@ def _unused(context: AdviceContext) -> Iterator[Finding]:
         using = [pool for pool in pools if _may_use(context, pool, kind, zone)]
         prices = [context.fleet.resolved(pool.name) for pool in pools]
         price = next(
-            (at for resolved in prices if resolved and (at := resolved[1].known_price(kind, zone, _ON_DEMAND))), None
+            (at for resolved in prices if resolved and (at := resolved[1].known_price(kind, zone, ON_DEMAND))), None
         )
         # A capacity block is paid for in advance, at a price of its own.
         is_hourly = price is not None and reservation_type != _BLOCK
@@ -84,19 +83,33 @@ def _unused(context: AdviceContext) -> Iterator[Finding]:
 
 
 def _out_of_reach(context: AdviceContext) -> Iterator[Finding]:
-    """Yield reservations that no NodePool of their EC2NodeClass may use, however many of their instances are free."""
+    """Yield reservations that no NodePool of their EC2NodeClass may use, however many of their instances are free.
+
+    ``pool-no-types`` reports NodePools of reserved capacity alone that may use none at all.
+    """
     for nodeclass in context.ec2_nodeclasses:
         pools = context.pools_with(nodeclass.name)
-        for held in nodeclass.status.capacity_reservations or () if pools else ():
-            if not any(_may_use(context, pool, held.instance_type, held.availability_zone) for pool in pools):
-                yield Finding(
-                    severity=Severity.WARNING,
-                    objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, pools)),
-                    fact=f"Karpenter never launches into capacity reservation {held.id} ({held.instance_type} in "
-                    f"{held.availability_zone}), which EC2NodeClass {nodeclass.name} selects: none of its NodePools "
-                    f"({listed(pool.name for pool in pools)}) allows the capacity type reserved with this type and "
-                    "zone.",
-                )
+        reservations = nodeclass.status.capacity_reservations or () if pools else ()
+        unreached = [
+            held
+            for held in reservations
+            if not any(_may_use(context, pool, held.instance_type, held.availability_zone) for pool in pools)
+        ]
+        if len(unreached) == len(reservations) and any(_needs_reserved(context, pool) for pool in pools):
+            continue
+        for held in unreached:
+            yield Finding(
+                severity=Severity.WARNING,
+                objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, pools)),
+                fact=f"Karpenter never launches into capacity reservation {held.id} ({held.instance_type} in "
+                f"{held.availability_zone}), which EC2NodeClass {nodeclass.name} selects: none of its NodePools "
+                f"({listed(pool.name for pool in pools)}) allows the capacity type reserved with this type and zone.",
+            )
+
+
+def _needs_reserved(context: AdviceContext, pool: NodePool) -> bool:
+    capacity_type = context.requirements_of(pool).get(CAPACITY_TYPE)
+    return capacity_type.allows(RESERVED) and not any(map(capacity_type.allows, (ON_DEMAND, SPOT)))
 
 
 def _may_use(context: AdviceContext, pool: NodePool, kind: str, zone: str) -> bool:

@@ -84,7 +84,7 @@ def _controllers_stopped(finding: ClusterFinding, now_ns: int, _: Reasons) -> st
     changed, short = finding.names[:of_both], finding.names[of_both:]
     signs = [f"{counted(len(changed), 'new or changed object')} ({first_of(changed, NAMED)})"] if changed else []
     if short:
-        signs.append(f"{counted(len(short), 'workload')} without some of their pods ({first_of(short, NAMED)})")
+        signs.append(f"the missing pods of {counted(len(short), 'workload')} ({first_of(short, NAMED)})")
     text = f"Kubernetes' controllers do not act{age_in_brackets(finding, now_ns)} on {' and '.join(signs)}"
     if finding.manner == "on-signs":
         return f"{text}: check kube-controller-manager"
