@@ -137,6 +137,7 @@ class LoopbackServer:
         self.calls: list[Call] = []
         self._closing = Closing()
         self._sockets: set[socket.socket] = set()
+        self._handlers: set[threading.Thread] = set()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -146,9 +147,11 @@ class LoopbackServer:
             def setup(self) -> None:
                 super().setup()
                 outer._sockets.add(self.connection)
+                outer._handlers.add(threading.current_thread())
 
             def finish(self) -> None:
                 outer._sockets.discard(self.connection)
+                outer._handlers.discard(threading.current_thread())
                 with contextlib.suppress(OSError, ValueError):
                     super().finish()
 
@@ -183,14 +186,18 @@ class LoopbackServer:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop serving, and tear every connection down as a killed server's kernel does."""
+        """Stop serving, and tear every connection down as a killed server's kernel does.
+
+        An answer that is still being made would count as memory of the next test.
+        """
         self._closing.begin()
         self._server.shutdown()
         self._server.server_close()
         for connection in tuple(self._sockets):
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-        self._thread.join(5)
+        for thread in (self._thread, *self._handlers):
+            thread.join(5)
 
     def __enter__(self) -> Self:
         return self
