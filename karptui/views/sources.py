@@ -74,6 +74,9 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
         return f"{why}{retry}.{seen}", Tone.FAULT if worst.phase == "disconnected" else Tone.WARNING
     hidden = [kind for kind in consequences if (status := statuses.get(kind)) is not None and status.is_unread]
     if hidden and statuses[hidden[0]].phase == "offline":
+        if statuses[hidden[0]].count:
+            text = f"This file has the {plural(hidden[0])} of one namespace only: list them with --all-namespaces."
+            return text, Tone.WARNING
         return f"{plural(hidden[0])} could not be listed for this file. {consequences[hidden[0]]}", Tone.WARNING
     if hidden:
         # :sources shows the API server's full message.

@@ -62,6 +62,10 @@ UNREAD = status(Kind.POD, Phase.OFFLINE, last_error="a.json: Pod x: spec.nodeNam
     ([status(Kind.POD, Phase.STALE)], "the API server stopped answering.", Tone.WARNING),
     ([LIVE, UNREAD], UNREAD.last_error, Tone.WARNING),
     ([status(Kind.POD, Phase.SYNCING, last_error="not yet")], "", Tone.NORMAL),
+    ([status(Kind.POD, Phase.OFFLINE, is_left_out=True)],
+     "pods could not be listed for this file. Requests need it.", Tone.WARNING),
+    ([status(Kind.POD, Phase.OFFLINE, is_left_out=True, count=12)],
+     "This file has the pods of one namespace only: list them with --all-namespaces.", Tone.WARNING),
 ])  # fmt: skip
 def test_notices_name_what_is_missing_and_how_old_it_is(statuses: list[SourceStatus], text: str, tone: Tone) -> None:
     consequences = {"Node": "Nothing without.", "Pod": "Requests need it.", "NodeClaim": "Drift needs it."}
