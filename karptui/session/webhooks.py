@@ -41,9 +41,10 @@ def _dead(view: ClusterView, hook: Webhook) -> DeadWebhook | None:
         return None
     if service is not None and service.ports and hook.port not in service.ports:
         return DeadWebhook(hook.name, hook.service, str(hook.port))
+    namespace, _, _ = hook.service.partition("/")
     selector = set(service.selector) if service is not None else set()
     answers = any(
-        pod.ready and hook.service.startswith(f"{pod.namespace}/") and selector <= set(pod.labels.items())
+        pod.namespace == namespace and pod.ready and selector <= set(pod.labels.items())
         for pod in view.state.pods.values()
     )
     return None if answers else DeadWebhook(hook.name, hook.service)
