@@ -418,9 +418,10 @@ def _outlived(view: ClusterView, pods: Sequence[Pod]) -> Iterator[OutlivedPod]:
 
 
 def _hidden_text(view: ClusterView, kind: Kind) -> str:
-    """Return the plural of a kind that was not read, with the namespace whose objects were read all the same."""
-    namespaces = {pod.namespace for pod in view.state.pods.values()} if kind is Kind.POD else ()
-    return f"{plural(kind)} outside namespace {', '.join(namespaces)}" if namespaces else plural(kind)
+    """Return the plural of a kind that was not read; of a list of one namespace's pods, with that namespace."""
+    is_list = kind is Kind.POD and view.statuses[kind].is_left_out
+    first = next(iter(view.state.pods.values()), None) if is_list else None
+    return f"{plural(kind)} outside namespace {first.namespace}" if first is not None else plural(kind)
 
 
 def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:

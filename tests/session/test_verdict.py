@@ -78,6 +78,12 @@ def test_a_missing_permission_is_told_though_nothing_can_be_worked_out() -> None
     assert told.names == ("NodePools",)
 
 
+def test_pods_that_may_no_longer_be_listed_are_not_a_list_of_their_namespaces() -> None:
+    findings = verdict_of_view(view_of(a_fleet(), Pod=Phase.FORBIDDEN), NOW_NS)
+    told = next(finding for finding in findings if finding.code is FindingCode.NO_PERMISSION)
+    assert "pods" in told.names
+
+
 def test_a_limit_is_used_up_with_the_last_core_node_or_device() -> None:
     nodes = [a_node(name=f"node-{number}", capacity={"cpu": "2", "nvidia.com/gpu": "1"}) for number in (1, 2)]
 
