@@ -63,7 +63,6 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     vpas: tuple[VerticalPodAutoscaler, ...] = ()
     """Of a snapshot; a live cluster's are read for right-sizing only."""
     webhooks: tuple[WebhookConfiguration, ...] = ()
-    """Of a snapshot; a live cluster's are not read."""
     unread: frozenset[str] = frozenset()
     """Kinds that could not be read, so an empty tuple does not mean that there are none."""
 
