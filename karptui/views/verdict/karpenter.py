@@ -82,7 +82,7 @@ def _pods_not_created(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _controllers_stopped(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     of_both = finding.of_nodes - finding.nodes
     changed, short = finding.names[:of_both], finding.names[of_both:]
-    signs = [f"{counted(len(changed), 'new or changed object')} ({first_of(changed, NAMED)})"] if changed else []
+    signs = [f"{counted(len(changed), 'new or changed object')} ({first_of(changed, NAMED)})"]
     if short:
         signs.append(f"the missing pods of {counted(len(short), 'workload')} ({first_of(short, NAMED)})")
     text = f"Kubernetes' controllers do not act{age_in_brackets(finding, now_ns)} on {' and '.join(signs)}"
