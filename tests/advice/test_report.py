@@ -1,13 +1,15 @@
-"""All rules together: order, failures, and the documentation of each."""
+"""All rules together: each finds its case and nothing else; order, failures, documentation."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from karptui.advice import rules
 from karptui.advice.catalogue import BEGIN, BY_ID, RULES, RULES_BY_SUBJECT, rule_text, sections
@@ -16,10 +18,13 @@ from karptui.advice.report import Adviser, advise
 from karptui.advice.rule import Rule
 from karptui.whatif.edits import ObjectRef
 from tests import story_e
-from tests.advice.asking import context_of
+from tests.advice import churn_cases, node_cases, nodeclass_cases, pod_cases, pool_cases, reservation_cases, usage_cases
+from tests.advice.asking import Case, check, context_of
 from tests.builders import an_inventory
 
 PAGE = Path(__file__).parents[2] / "docs" / "advice.md"
+FOLDERS = (pool_cases, nodeclass_cases, node_cases, pod_cases, churn_cases, usage_cases, reservation_cases)
+CASES = [case for folder in FOLDERS for case in folder.CASES]
 
 
 def a_rule(id_: str, *findings: Finding, error: Exception | None = None) -> Rule:
@@ -96,3 +101,16 @@ def test_the_documentation_is_made_of_the_rules() -> None:
     assert page.count(BEGIN) == 1
     headings = re.findall(r"^### (\S+)$", page, re.MULTILINE)
     assert sorted(headings) == sorted(BY_ID)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_rule(case: Case) -> None:
+    check(case)
+
+
+def test_every_rule_has_a_positive_and_a_negative_case() -> None:
+    finds = {case.rule for case in CASES if case.says}
+    quiets = {case.rule for case in CASES if not case.says}
+    assert sorted(set(BY_ID) - finds) == []
+    assert sorted(set(BY_ID) - quiets) == []
+    assert [rule for rule, count in Counter(rule.id for rule in RULES).items() if count > 1] == []

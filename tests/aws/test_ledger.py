@@ -15,13 +15,15 @@ from karptui.aws.ledger import (
     largest_pod,
     rounded_down,
 )
-from karptui.aws.overhead import MIB
+from karptui.aws.nodeclass import NodeClassError
+from karptui.aws.overhead import MIB, eviction_threshold, kube_reserved, kube_reserved_cpu_millis, system_reserved
 from karptui.kube.quantity import of_units, parse_quantity
 from karptui.kube.resources import ResourceList
 from tests.aws.builders import a_nodeclass, resolve, some_settings
 
 R5A = "r5a.8xlarge"
 DAEMONS: ResourceList = {"memory": parse_quantity("640Mi"), "pods": of_units(2)}
+MEMORY, STORAGE = parse_quantity("8Gi"), parse_quantity("20Gi")
 
 
 def ledger_of(name: str = R5A, percent: str = "0.075", discovered: int | None = None, **spec: Any) -> Ledger:
@@ -92,3 +94,23 @@ def test_the_fitting_percent_is_the_limit(name: str, share: float, signal: str) 
     else:
         assert fits(percent)
         assert not fits(percent + 1.01 / facts.memory_mib)
+
+
+@pytest.mark.parametrize(("vcpus", "millis"), [(1, 60), (2, 70), (4, 80), (8, 90), (32, 150), (96, 310), (192, 550)])
+def test_cpu_by_tiers(vcpus: int, millis: int) -> None:
+    assert kube_reserved_cpu_millis(vcpus) == millis
+
+
+@pytest.mark.parametrize(("kubelet", "sentence"), [
+    ({"evictionHard": {"memory.available": ""}}, "spec.kubelet.evictionHard[memory.available]: '' is not a quantity"),
+    ({"evictionHard": {"memory.available": "5 %"}}, "'5 %' is not a percentage"),
+    ({"evictionHard": {"nodefs.available": "inf%"}}, "'inf%' is not a percentage"),
+    ({"evictionHard": {"nodefs.available": "1e999%"}}, "'1e999%' is not a percentage"),
+    ({"systemReserved": {"memory": "1 GiB"}}, "spec.kubelet.systemReserved[memory]: '1 GiB' is not a quantity"),
+    ({"kubeReserved": {"cpu": "half"}}, "spec.kubelet.kubeReserved[cpu]: 'half' is not a quantity"),
+])  # fmt: skip
+def test_values_that_crash_karpenter_are_reported(kubelet: dict[str, Any], sentence: str) -> None:
+    nodeclass = a_nodeclass(kubelet=kubelet)
+    with pytest.raises(NodeClassError) as caught:
+        (kube_reserved(2, 29, nodeclass), system_reserved(nodeclass), eviction_threshold(MEMORY, STORAGE, nodeclass))
+    assert sentence in str(caught.value)

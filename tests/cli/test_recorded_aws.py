@@ -18,7 +18,7 @@ from tests.cli.files import kubeconfig
 from tests.cli.test_recorded_decisions import POOL, a_cluster, answer, pseudonyms, without_names
 from tests.fake_api_server import LoopbackServer
 from tests.sources.aws.conftest import ME, FakeAws
-from tests.sources.aws.test_pricing import product
+from tests.sources.aws.test_questions import product
 
 ZONES = {"us-east-1a": "use1-az4", "us-east-1b": "use1-az6", "us-east-1c": "use1-az1"}
 SUBNETS = ("subnet-01c4e8a1b7d5f9032", "subnet-02c4e8a1b7d5f9032", "subnet-03c4e8a1b7d5f9032")

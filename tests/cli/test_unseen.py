@@ -1,4 +1,4 @@
-"""What may not be listed or cannot be read never passes for an empty cluster."""
+"""What may not be listed or cannot be read never passes for an empty cluster; unread pods are refused."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from karptui.cli.main import main
 from karptui.sources.demo.source import load
 from tests.builders import a_manifest
+from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.cli.files import kubeconfig
 from tests.cli.test_recorded_decisions import fewer
@@ -35,6 +36,22 @@ HIDDEN = {
     "events": (f"{CORE}events", f"{CORE}nodes", f"{KARPENTER}nodeclaims"),
 }
 """What each command lists, by the paths of the API."""
+SCENARIO = "edits: [{edit: delete, object: NodePool/batch}]\n"
+COMMANDS = (
+    ("blockers",),
+    ("remedies",),
+    ("next",),
+    ("forward",),
+    ("timeouts",),
+    ("drill",),
+    ("policies",),
+    ("pause",),
+    ("rollout",),
+    ("rightsize",),
+    ("rehearse",),
+    ("simulate", "--scenario", "scenario.yaml"),
+    ("sweep", "--set", "NodePool/batch:spec.weight=1..3"),
+)
 
 
 @cache
@@ -212,3 +229,27 @@ def test_unread_is_not_counted(
     output = capsys.readouterr().out
     assert told in output
     assert untold not in output
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command[0]))
+def test_nothing_is_simulated_without_pods(
+    command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("scenario.yaml").write_text(SCENARIO)
+    Path("cluster.json").write_text(json.dumps(INCIDENTS["drains-without-pods-read"].snapshot()))
+    assert main([*command, "--snapshot", "cluster.json"]) in (1, 2)
+    printed = capsys.readouterr()
+    assert "pods were not read" in printed.out + printed.err
+    assert "delete" not in printed.out
+
+
+def test_pods_of_one_namespace_do_not_fill_the_nodes(tmp_path: Path, run: Run) -> None:
+    """What `kubectl get` without ``--all-namespaces`` writes."""
+    cluster = INCIDENTS["fine-new-pool"].snapshot()
+    items = [item for item in cluster["objects"] if item["metadata"].get("namespace", "orders") == "orders"]
+    path = written(tmp_path / "cluster.json", {"apiVersion": "v1", "kind": "List", "items": items})
+    printed = run("verdict", "--snapshot", str(path), status=1)
+    assert "pods outside namespace orders were not read" in printed.out
+    assert "cluster has the pods of one namespace only: list them with --all-namespaces" in printed.err
+    assert "next: " not in printed.out

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -8,8 +9,10 @@ from karptui.disruption import owner
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.codes import CODES, RANKS, Code, WhyCode, codes_shown_as
 from karptui.disruption.command import Method
-from karptui.disruption.do_not_disrupt import record_departing
+from karptui.disruption.do_not_disrupt import record, record_departing
 from karptui.disruption.events import Recorder, nominations, window_ns
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.gates import Gate, all_gates, first_failure
 from karptui.disruption.launch_price import ReckonedPrices
 from karptui.disruption.methods import MethodRun, observed_fleet
 from karptui.disruption.owner import OwnerIndex
@@ -17,18 +20,23 @@ from karptui.disruption.removal import EngineSimulator, assumed_seconds
 from karptui.disruption.static_drift import headroom
 from karptui.disruption.termination import commanded_names
 from karptui.karpenter import labels
+from karptui.karpenter.do_not_disrupt import read_value
 from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import DisruptionBudget
+from karptui.kube.node import Node
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.workload import Workload
 from tests.builders import (
     DAY_NS,
+    HOUR_NS,
     NOW_NS,
     SECOND_NS,
     a_condition,
     a_node,
     a_nodeclaim,
     a_nodepool,
+    a_pdb,
     a_pod,
     a_pod_template,
     an_event,
@@ -36,6 +44,8 @@ from tests.builders import (
     present,
 )
 from tests.disruption.making import a_claim, a_fleet, blockers_of, consolidatable, drifted, node_of, prepared
+
+PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 
 
 @pytest.mark.parametrize(("batch_seconds", "lasts"), [(10.0, 20), (1.0, 10), (30.0, 60)])
@@ -202,3 +212,62 @@ def test_blocker_words_differ_from_numbered_codes() -> None:
 )
 def test_it_grows_with_the_cluster(nodes: int, seconds: float) -> None:
     assert assumed_seconds(nodes) == pytest.approx(seconds)
+
+
+def _fleet(*, node: bool | Node | None = None, claim: bool | NodeClaim | None = None, **objects: Any) -> Fleet:
+    nodes = [] if node is False else [node or a_node()]
+    claims = [] if claim is False else [claim or a_claim()]
+    return a_fleet(nodes=nodes, nodeclaims=claims, **objects)
+
+
+def test_every_gate_is_answered() -> None:
+    protected = a_pod(name="a", node="node-1", annotations=PROTECTED)
+    fleet = _fleet(
+        node=a_node(annotations=PROTECTED, is_initialized=False),
+        pods=[protected, a_pod(name="b", node="node-1")],
+        pdbs=[a_pdb()],
+    )
+    answers = {check.gate: check.is_open for check in all_gates(fleet, fleet.nodes[0])}
+    assert list(answers) == [gate for gate in Gate if gate is not Gate.NODEPOOL_NO_TYPES]
+    assert {gate for gate, is_open in answers.items() if not is_open} == {
+        Gate.NOT_INITIALIZED, Gate.NODE_DND, Gate.POD_DND, Gate.PDB_EXHAUSTED,
+    }  # fmt: skip
+
+
+def test_without_any_pdb_it_is_not_known_whether_evictions_are_allowed() -> None:
+    fleet = _fleet(pods=[a_pod(name="a", node="node-1")])
+    answers = {check.gate: check.is_open for check in all_gates(fleet, fleet.nodes[0])}
+    assert (answers[Gate.POD_DND], answers[Gate.PDB_MULTIPLE], answers[Gate.PDB_EXHAUSTED]) == (True, None, None)
+
+
+def test_unmanaged_nodes_have_no_further_gates() -> None:
+    fleet = _fleet(claim=False)
+    answers = {check.gate: check.is_open for check in all_gates(fleet, fleet.nodes[0])}
+    assert list(answers) == [gate for gate in Gate if gate is not Gate.NODEPOOL_NO_TYPES]
+    assert answers[Gate.UNMANAGED] is False
+    assert {answers[gate] for gate in list(answers)[2:]} == {None}
+
+
+def test_a_deleting_or_unready_nodepool_still_resolves() -> None:
+    for pool in (a_nodepool(deletion_ns=NOW_NS), a_nodepool(is_ready=False)):
+        fleet = _fleet(nodepools=[pool])
+        assert first_failure(fleet, node_of(fleet)) is None
+
+
+@pytest.mark.parametrize(("text", "document"), [
+    ("true", {}),
+    ("2h", ["DoNotDisruptUntil: The karpenter.sh/do-not-disrupt grace period will elapse at 2026-11-20T13:00:00Z"]),
+    ("30m",
+     [("DoNotDisruptGracePeriodElapsed: The karpenter.sh/do-not-disrupt grace period has elapsed, pod is now "
+       "disruptable")]),
+    ("1d",
+     [('InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation: failed to parse "1d" as a '
+       'duration: time: unknown unit "d" in duration "1d", ignoring annotation')]),
+    ("0s",
+     [('InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation: duration "0s" must be '
+       'positive, ignoring annotation')]),
+])  # fmt: skip
+def test_karpenters_events(text: str, document: dict[str, Any] | list[str]) -> None:
+    recorder = Recorder()
+    record(recorder, a_pod(name="job"), read_value(text).at(NOW_NS - HOUR_NS, NOW_NS))
+    assert recorder.by_object() == ({"Pod/default/job": document} if document else {})

@@ -2,17 +2,22 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from karptui.cli.main import main
 from karptui.provisioning.solution import solve
 from tests.goldens_loading import GOLDENS, load, scenarios
 from tests.provisioning.differential import decision, words
 
 FAMILIES = sorted(path.name.removesuffix(".jsonl.gz") for path in (GOLDENS / "karpenter-1.14.1").glob("*.jsonl.gz"))
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "model-provisioning.md"
+CASES = re.findall(r"```console\n\$ karptui ([^\n]+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
 def differs(scenario: dict[str, Any], folder: Path) -> str:
@@ -69,3 +74,18 @@ def test_type_volume_limits_need_a_nodepool_that_is_eligible_for_scheduling() ->
 def test_scenarios_of_every_kind() -> None:
     """Snapshots of `tests.provisioning.scenarios` whose answer chance has no part in."""
     assert differing(GOLDENS / "kinds.jsonl.gz") == {}
+
+
+def test_there_are_cases() -> None:
+    assert len(CASES) == 6
+    used = {Path(words.split()[-1]).name for words, _ in CASES}
+    assert used == {path.name for path in (ROOT / "docs" / "cases").iterdir()}
+
+
+@pytest.mark.parametrize(("words", "output"), CASES, ids=lambda text: text.split("\n")[0][:40])
+def test_the_page_shows_what_the_command_prints(
+    words: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(words.split()) == 0
+    assert capsys.readouterr().out == output

@@ -22,7 +22,7 @@ from karptui.state.cluster import inventory_of
 from karptui.studies.rightsize import workloads_of
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity
 from karptui.views.verdict.sentence import sentence
-from tests.session.test_edits import a_pool, a_session
+from tests.session.test_advising import a_pool, a_session
 
 FINE = (ClusterFinding(severity=FindingSeverity.INFO, code=FindingCode.FINE),)
 

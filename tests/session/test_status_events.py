@@ -1,4 +1,4 @@
-"""Events concluded from the status of pods and workloads."""
+"""Events concluded from the status of pods and workloads, and webhooks that cannot answer."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
+from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.objects import Condition, Lease, Namespace
 from karptui.kube.pod import Pod, PodTrouble
-from karptui.kube.workload import JobPods, Workload
+from karptui.kube.workload import JobPods, Service, Workload
 from karptui.session.cluster_view import ClusterView
 from karptui.session.status_events import events_of_jobs, events_of_pods, events_of_workloads, unobserved
+from karptui.session.webhooks import EVICTIONS, NODECLAIMS, DeadWebhook, dead_webhook
+from karptui.sources.source import Phase
 from karptui.verdict.finding import Unobserved
 from tests.builders import MINUTE_NS, NOW_NS, a_pod, an_event, an_owner
 from tests.builders.clusters import state_of
+from tests.ui.fleet import status
 
 REFUSED = Condition(
     "ReplicaFailure", "True", "FailedCreate", "exceeded quota: q, requested: pods=1", NOW_NS - MINUTE_NS
 )
+RULE = {"apiGroups": ["*"], "resources": ["*/*"], "operations": ["CREATE"]}
 
 
 def failed(reason: str, *, minutes: int = 5, **pod: Any) -> Pod:
@@ -168,3 +173,63 @@ def test_pods_that_a_replica_set_still_counts() -> None:
     assert short(pods) == ()
     assert short(pods[1:]) == ("ReplicaSet/shop/web",)
     assert short([pods[0], pods[2]]) == ()
+
+
+def dead(
+    rule: dict[str, Any] | None = None,
+    about: tuple[str, str] = NODECLAIMS,
+    *,
+    is_ready: bool = False,
+    service: Service | None = None,
+    phase: Phase = Phase.OFFLINE,
+    **hook: Any,
+) -> DeadWebhook | None:
+    client = {"service": {"namespace": "sys", "name": "gate"}}
+    document = {"name": "v.gate.sh", "clientConfig": client, "rules": [RULE | (rule or {})], **hook}
+    hooks = KindReader(Kind.WEBHOOK).convert({"metadata": {"name": "gate"}, "webhooks": [document]})
+    pod = a_pod(namespace="sys", node="n1", labels={"app": "gate"}, is_ready=is_ready)
+    state = state_of(Inventory(pods=(pod,)))
+    services = {service.key: service} if service is not None else {}
+    state = replace(state, objects={**state.objects, Kind.WEBHOOK: {"gate": hooks}, Kind.SERVICE: services})
+    return dead_webhook(ClusterView(state, {Kind.POD: status(Kind.POD, phase)}), *about)
+
+
+DEAD = DeadWebhook("v.gate.sh", "sys/gate")
+
+
+@pytest.mark.parametrize(("rule", "about", "is_asked"), [
+    ({}, NODECLAIMS, True),
+    ({}, EVICTIONS, True),
+    ({"resources": ["*"]}, NODECLAIMS, True),
+    ({"resources": ["*"]}, EVICTIONS, False),
+    ({"resources": ["pods/*"], "apiGroups": [""]}, EVICTIONS, True),
+    ({"resources": ["*/*"], "apiGroups": ["apps"]}, EVICTIONS, False),
+    ({"resources": ["nodeclaims"], "apiGroups": ["karpenter.sh"]}, NODECLAIMS, True),
+    ({"resources": ["nodeclaims/status"], "apiGroups": ["karpenter.sh"]}, NODECLAIMS, False),
+    ({"operations": ["UPDATE", "DELETE"]}, NODECLAIMS, False),
+    ({"operations": ["*"]}, NODECLAIMS, True),
+])  # fmt: skip
+def test_what_a_webhook_is_asked_about(rule: dict[str, Any], about: tuple[str, str], *, is_asked: bool) -> None:
+    assert dead(rule, about) == (DEAD if is_asked else None)
+
+
+GATE = Service(name="gate", namespace="sys", selector=(("app", "gate"),))
+
+
+@pytest.mark.parametrize(("given", "found"), [
+    ({}, DEAD),
+    ({"is_ready": True}, None),
+    ({"is_ready": True, "service": replace(GATE, selector=(("app", "other"),))}, DEAD),
+    ({"is_ready": True, "service": GATE}, None),
+    ({"is_ready": True, "service": replace(GATE, ports=frozenset({443}))}, None),
+    ({"is_ready": True, "service": replace(GATE, ports=frozenset({8080}))}, DEAD._replace(missing_port="443")),
+    ({"service": replace(GATE, selector=None)}, None),
+    ({"failurePolicy": "Ignore"}, None),
+    ({"matchConditions": [{"name": "some", "expression": "true"}]}, None),
+    ({"objectSelector": {"matchLabels": {"a": "b"}}}, None),
+    ({"objectSelector": {}}, DEAD),
+    ({"clientConfig": {"url": "https://gate.example"}}, None),
+    ({"phase": Phase.FORBIDDEN}, None),
+])  # fmt: skip
+def test_whether_it_can_answer(given: dict[str, Any], found: DeadWebhook | None) -> None:
+    assert dead(**given) == found

@@ -3,11 +3,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from textual.content import Content
+from textual.style import Style
+from textual.visual import RenderOptions
 
 from karptui.views.column import Heading
 from karptui.views.row import Bar, Cell, Row
 from karptui.widgets.row_table.layout import EMPTY, Widths, fit, measure
+from karptui.widgets.sentences import Beside
 from karptui.widgets.titled_pane import fitted_title
 
 NAME = Heading("name", "NAME", min_width=6, max_width=30)
@@ -17,6 +21,7 @@ AGE = Heading("age", "AGE", min_width=3, drop_order=1, is_right_aligned=True)
 ARCH = Heading("arch", "ARCH", is_wide_only=True)
 HEADINGS = (NAME, POOL, CPU, AGE, ARCH)
 WIDTHS = (Widths(20, 8), Widths(8, 8), Widths(12, 4, has_bar=True), Widths(4, 4), Widths(5, 5))
+OPTIONS = RenderOptions(lambda _: Style.null(), {})
 
 
 def drawn(available: int, **given: object) -> list[tuple[str, int, bool]]:
@@ -137,3 +142,46 @@ def test_nothing_is_cut_while_there_is_room(columns: list[tuple[int, int, int, b
 def test_a_title_has_as_many_parts_as_have_room(width: int, expected: str) -> None:
     content = fitted_title(Content(" abc ─ 界 · def · gh "), width)
     assert content.plain == expected
+
+
+def lines(beside: Beside, width: int) -> list[str]:
+    strips = beside.render_strips(width, None, Style.null(), OPTIONS)
+    return [strip.text.rstrip() for strip in strips]
+
+
+def beside(title: str, detail: str) -> Beside:
+    return Beside(Content(title), Content(detail))
+
+
+@pytest.mark.parametrize(
+    ("title", "detail", "width", "expected"),
+    [
+        ("weight", "of the pool", 40, ["weight  of the pool"]),
+        ("weight", "", 40, ["weight"]),
+        ("weight", "pools of more weight are tried first, then those of less", 38,
+         ["weight  pools of more weight are tried", "        first, then those of less"]),
+        ("ab", "the first of words that are wrapped", 30, ["ab  the first of words that", "    are wrapped"]),
+        ("日本", "the first of words that are wrapped here", 30,
+         ["日本  the first of words that", "      are wrapped here"]),
+        ("a very long title of a choice", "short", 40, ["a very long title of a choice  short"]),
+        ("a very long title of a choice", "which leaves too little room for the detail beside it", 40,
+         ["a very long title of a choice", "    which leaves too little room for the", "    detail beside it"]),
+    ],
+)  # fmt: skip
+def test_details_hang_in_their_column(title: str, detail: str, width: int, expected: list[str]) -> None:
+    assert lines(beside(title, detail), width) == expected
+
+
+words = st.lists(st.text("abcdé日", min_size=1, max_size=9), max_size=12).map(" ".join)
+
+
+@given(words, words, st.integers(8, 60))
+def test_nothing_is_lost_and_the_height_is_as_said(title: str, detail: str, width: int) -> None:
+    result = beside(title, detail)
+    strips = result.render_strips(width, None, Style.null(), OPTIONS)
+    assert len(strips) == result.get_height({}, width)
+    assert all(strip.cell_length <= width for strip in strips)
+    shown = "".join(strip.text for strip in strips).replace(" ", "")
+    assert shown == f"{title}{detail}".replace(" ", "")
+    assert result.get_optimal_width({}, width) == cell_len(str(result))
+    assert len(result.render_strips(width, 1, Style.null(), OPTIONS)) == 1

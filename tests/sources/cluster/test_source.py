@@ -3,21 +3,33 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from karptui.decode.kinds import Kind
 from karptui.session.follower import ClusterFollower
 from karptui.sources.cluster import source as sources
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.errors import UnreachableError
+from karptui.sources.cluster.resource_versions import SeenKeys
 from karptui.sources.cluster.resources import NODES
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.source import Phase, Source, SourceError
-from tests.fake_api_server import Call, named
+from tests.fake_api_server import Call, LoopbackServer, named
 
 from .live import Serve, WatchedMailbox, started
 from .test_reflectors import karpenter
+
+ANSWERS = {
+    "/api/v1/namespaces/web/pods/a": '{"metadata": {"name": "a", "managedFields": [1]}, "spec": {"x": 1}}',
+    "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses/default": '{"spec": 1}',
+    "/api/v1/nodes/a": "<html>",
+}
+KEYS = st.sampled_from(["a", "b", "c", "d"])
 
 
 def test_life_of_a_source(serve: Serve) -> None:
@@ -94,3 +106,95 @@ def test_terminal_stays_clean_when_the_server_misbehaves(serve: Serve, capfd: py
 def test_the_banner_says_that_nobody_checks_the_server(skips: bool, text: str) -> None:
     source = ClusterSource(Connection(server="https://api.test", context="x", skip_tls_verify=skips))
     assert ClusterFollower(source).caution == text
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[ClusterSource]:
+    """Return a source on a server with Karpenter and kwok, which has been read."""
+    api = karpenter()
+    api.install("karpenter.kwok.sh", "v1alpha1", "kwoknodeclasses", "KWOKNodeClass")
+    with LoopbackServer(lambda call: call.text(ANSWERS[call.path]) if call.path in ANSWERS else api(call)) as server:
+        source, mailbox = started(server)
+        mailbox.until(lambda: Kind.POD in mailbox.statuses and mailbox.statuses[Kind.POD].phase is Phase.LIVE)
+        yield source
+        source.stop()
+
+
+@pytest.mark.parametrize(("kind", "key", "fetched"), [
+    ("Pod", "web/a", {"metadata": {"name": "a"}, "spec": {"x": 1}}),
+    ("KWOKNodeClass", "default", {"spec": 1}),
+    ("Pod", "web/b", "404"),
+    ("EC2NodeClass", "default", "404"),
+    ("Service", "x", "^Service x: the API server has no such kind$"),
+    ("AKSNodeClass", "default", "^AKSNodeClass default: the API server has no such kind$"),
+    ("Gadget", "x", "karptui does not read objects of kind Gadget"),
+    ("Node", "a", "did not answer with an object"),
+])  # fmt: skip
+def test_single_objects_are_fetched_without_managed_fields(
+    live: ClusterSource, kind: str, key: str, fetched: dict[str, Any] | str
+) -> None:
+    if isinstance(fetched, str):
+        with pytest.raises(SourceError, match=fetched):
+            live.fetch_object(kind, key)
+    else:
+        assert live.fetch_object(kind, key) == fetched
+
+
+def listed(*keys: str) -> SeenKeys:
+    inventory = SeenKeys()
+    inventory.begin()
+    inventory.change(dict.fromkeys(keys, "object"))
+    inventory.finish()
+    return inventory
+
+
+def test_a_list_that_breaks_off_leaves_everything_known() -> None:
+    inventory = listed("a", "b")
+    inventory.begin()
+    inventory.change({"c": "object"})
+    inventory.abandon()
+    assert inventory.count == 3
+    inventory.begin()
+    assert inventory.finish() == {"a", "b", "c"}
+
+
+def test_beginning_again_keeps_what_the_first_try_told() -> None:
+    inventory = SeenKeys()
+    inventory.begin()
+    inventory.change({"a": "object"})
+    inventory.begin()
+    assert inventory.finish() == {"a"}
+
+
+OPERATIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), KEYS),
+        st.tuples(st.just("remove"), KEYS),
+        st.tuples(st.sampled_from(["begin", "finish", "abandon", "forget"]), st.just("")),
+    )
+)
+
+
+@given(OPERATIONS)
+def test_consumers_that_heed_every_answer_hold_what_is_known(operations: list[tuple[str, str]]) -> None:
+    """A consumer adds and removes what it is told; outside a list it holds exactly what the inventory knows."""
+    inventory, held = SeenKeys(), set[str]()
+    for operation, key in operations:
+        match operation:
+            case "add":
+                inventory.change({key: "object"})
+                held.add(key)
+            case "remove":
+                inventory.change({key: None})
+                held.discard(key)
+            case "begin":
+                inventory.begin()
+            case "finish":
+                held -= inventory.finish()
+            case "abandon":
+                inventory.abandon()
+            case _:
+                held -= inventory.forget()
+    inventory.abandon()
+    assert inventory.count == len(held)
+    assert inventory.forget() == held

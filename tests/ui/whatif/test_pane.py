@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from itertools import product
 
+import pytest
 from textual.widgets import Input
 
+from karptui.app import KarptuiApp
 from karptui.screens.capacity import PackingScreen
 from karptui.screens.dialogs import PickScreen
 from karptui.screens.nodes import NodesScreen
+from karptui.screens.whatif import screen as whatif_screen
 from karptui.screens.whatif.compare import CompareScreen
+from karptui.screens.whatif.panes import ResultPane
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.demo.source import DemoSource
 from karptui.whatif.edits import RemoveNode, SetSetting, TakeOut
 from karptui.whatif.scenario import Replay
 from tests.builders import SECOND_NS, text_of
+from tests.canvas import whole_of
 from tests.ui.fleet import screen_text
 from tests.ui.stage import running
 from tests.ui.whatif.bench import begin, control, delta, forward, make_app, open_whatif, press, settled, shown, value
+
+SMALL, LARGE = (80, 24), (120, 40)
 
 
 async def test_it_opens_with_the_object_under_the_cursor_and_goes_back() -> None:
@@ -272,3 +279,72 @@ async def test_packing_is_drawn_before_and_after() -> None:
         assert "memory" in next(line for line in screen_text(app).splitlines() if "─ general" in line)
         await press(pilot, "escape")
         assert isinstance(app.screen, WhatIfScreen)
+
+
+def looks(app: KarptuiApp) -> list[str]:
+    """Return the Result as letters, without how far the edits have come, which every app counts on."""
+    region = app.screen.query_one(ResultPane).region
+    return [line.crop(region.x, region.right).text for line in whole_of(app)[region.y : region.bottom]]
+
+
+async def test_a_result_in_a_terminal_that_is_resized_looks_as_in_one_of_that_size() -> None:
+    """One more DaemonSet pushes small types out: story C."""
+    shown: dict[tuple[int, int], list[list[str]]] = {size: [] for size in (SMALL, LARGE)}
+    for before, after in ((SMALL, LARGE), (LARGE, SMALL)):
+        app = make_app()
+        async with app.run_test(size=before) as pilot:
+            await begin(pilot, "whatif NodePool edge")
+            await press(pilot, "a", *"scale", "enter", *"Deployment edge/gateway", "enter", *"60", "enter")
+            await press(pilot, "a", *"cost of one more", "enter", "ctrl+u", *"agent", "enter")
+            shown[before].append(looks(app))
+            await pilot.resize_terminal(*after)
+            await settled(pilot)
+            shown[after].append(looks(app))
+    for texts, other in shown.values():
+        assert texts == other
+
+
+def result_text(screen: WhatIfScreen) -> str:
+    return text_of(screen.explain())
+
+
+async def test_quick_edits_follow_the_cursor_and_wait_while_letters_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_whatif() as (_, pilot, screen):
+        titles = [control.title for control in screen.edit_pane.controls.controls]
+        screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("---") + 2)
+        await settled(pilot)
+        assert [control.title for control in screen.edit_pane.controls.controls] != titles
+        await press(pilot, "e")
+        screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("  weight: 50"), 12)
+        await settled(pilot)
+        before, controls = result_text(screen), screen.edit_pane.controls.controls
+        monkeypatch.setattr(whatif_screen, "REPLAY_AFTER_SECONDS", 3600.0)
+        await pilot.press("0")
+        assert screen.whatif.documents.text == screen.edit_pane.editor.text
+        assert "  weight: 500\n" in screen.whatif.documents.text
+        assert not screen.whatif.documents.is_taken_apart
+        assert result_text(screen) == before
+        assert screen.edit_pane.controls.controls == controls
+        await pilot.press("left")
+        assert not screen.whatif.documents.is_taken_apart, "nor when the cursor moves meanwhile"
+        screen.ask()
+        assert screen.whatif.documents.is_taken_apart
+        assert "spec.weight" in result_text(screen)
+
+
+async def test_a_changed_cluster_waits_for_the_edit_that_is_about_to_be_replayed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with open_whatif() as (app, pilot, screen):
+        monkeypatch.setattr(whatif_screen, "REPLAY_AFTER_SECONDS", 3600.0)
+        await pilot.press("right")
+        asked, taken = app.whatif.replaying().number, app.whatif.book.answers[0]
+        forward(app, 30 * SECOND_NS)
+        assert isinstance(app.follower.source, DemoSource)
+        app.follower.source.step()
+        await settled(pilot)
+        assert (app.whatif.replaying().number, app.whatif.book.answers[0]) == (asked, taken)
+        screen.ask()
+        await settled(pilot)
+        assert app.whatif.book.answers[0] is not taken
+        assert not app.whatif.replaying().is_outdated, "the edit is replayed on the cluster of now"
