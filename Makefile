@@ -60,15 +60,18 @@ else
 endif
 
 ifdef UV
-INSTALL := VIRTUAL_ENV=$(VENV) uv pip install --quiet --compile-bytecode
+INSTALL := VIRTUAL_ENV=$(VENV) uv pip install --quiet
 else
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
+$(VENV)/.installed: export UV_COMPILE_BYTECODE := 1
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(INSTALL) -e '.[cel]' || $(INSTALL) -e .
 	@touch $@
 
+# Tests import a small part of these packages; to compile all of it takes longer than to install it.
+$(VENV)/.installed-dev: export PIP_COMPILE := 0
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 ifdef LOCK
 	$(INSTALL) --require-hashes -r $(LOCK)
