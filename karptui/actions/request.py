@@ -183,13 +183,13 @@ def merge_patched(document: Document, patch: Document) -> dict[str, Any]:
 def managers_of(action: Action, live: Document) -> tuple[str, ...]:
     """Return the field managers, other than karptui, of the fields that a patch changes."""
     metadata = live.get("metadata") or {}
-    wanted = list(_field_paths(_patch_of(action))) if action.operation in _PATCHED else []
+    paths = list(_field_paths(_patch_of(action))) if action.operation in _PATCHED else []
     return tuple(
         dict.fromkeys(
             str(entry.get("manager"))
             for entry in metadata.get("managedFields") or ()
             if isinstance(entry, Mapping) and entry.get("manager") != FIELD_MANAGER
-            if any(_has(entry.get("fieldsV1"), path) for path in wanted)
+            if any(_has(entry.get("fieldsV1"), path) for path in paths)
         )
     )
 

@@ -353,8 +353,8 @@ class AdviceContext:
     def pods_for_all(self, pools: Iterable[NodePool]) -> int:
         """Return the number of workload pods that all these NodePools accept."""
         places = {pool.name: index for index, pool in enumerate(self.tried_pools)}
-        wanted = sum(1 << places[pool.name] for pool in pools)
-        return sum(count for mask, count in self.pods_by_pools.items() if mask & wanted == wanted)
+        pool_mask = sum(1 << places[pool.name] for pool in pools)
+        return sum(count for mask, count in self.pods_by_pools.items() if mask & pool_mask == pool_mask)
 
     @cached_property
     def _parsed(self) -> dict[str, Ec2NodeClass]:

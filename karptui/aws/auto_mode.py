@@ -73,7 +73,7 @@ def auto_mode_types(
     nodes: Iterable[Node] = (),
     seen_zones: tuple[SubnetZone, ...] = (),
     prices: PriceSettings,
-    asked: frozenset[str] = frozenset(),
+    requested_labels: frozenset[str] = frozenset(),
 ) -> tuple[InstanceType, ...]:
     """Return every type that Auto Mode launches for a NodeClass, with Auto Mode's charge included in the prices.
 
@@ -82,7 +82,7 @@ def auto_mode_types(
         nodes: Nodes of the NodeClass; their reported capacity is used.
         seen_zones: Zones of nodes, for a NodeClass without subnets in its status.
         prices: Auto Mode's charge on top of EC2.
-        asked: Labels requested by pods and NodePools; types have unknown values for undocumented ones.
+        requested_labels: Labels requested by pods and NodePools; types have unknown values for undocumented ones.
 
     Raises:
         NodeClassError: If no zone is known.
@@ -94,7 +94,7 @@ def auto_mode_types(
     if not parsed.zones:
         raise NodeClassError(f"NodeClass {nodeclass.name}: no subnet is known: Auto Mode launches no nodes")
     chosen = tuple(type_facts for type_facts in facts if is_launched(type_facts))
-    unknown = frozenset(key for key in asked if key.startswith(f"{AUTO_MODE_GROUP}/")) - _DOCUMENTED
+    unknown = frozenset(key for key in requested_labels if key.startswith(f"{AUTO_MODE_GROUP}/")) - _DOCUMENTED
     share = prices.auto_mode_share / prices.multiplier if prices.multiplier else 0.0
     inputs = (parsed, settings, msgspec.structs.astuple(market), chosen, unknown, share)
     types = _cache.get(inputs, lambda: tuple(_resolved(parsed, settings, market, chosen, unknown=unknown, share=share)))

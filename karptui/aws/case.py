@@ -328,10 +328,10 @@ def _chosen(names: Iterable[str] | None) -> tuple[InstanceTypeFacts, ...]:
     catalogue = instance_type_facts()
     if names is None:
         return tuple(catalogue.values())
-    wanted = tuple(names)
-    if unknown := [name for name in wanted if name not in catalogue]:
+    chosen = tuple(names)
+    if unknown := [name for name in chosen if name not in catalogue]:
         raise CaseError(f"--types: the catalogue has no {', '.join(unknown)}")
-    return tuple(catalogue[name] for name in wanted)
+    return tuple(catalogue[name] for name in chosen)
 
 
 def _type_document(instance_type: InstanceType, case: TypesCase) -> dict[str, Any]:

@@ -260,7 +260,7 @@ def _refusals(
     """Yield a refusal for each EC2 error, or a single one without a code."""
     pool = claim.labels.get(NODEPOOL, "") if claim is not None else pool_in_name(report.nodeclaim, pools)
     allowed = _allowed(claim, pools.get(pool))
-    asked = Requirements.from_selectors(claim.requirements) if claim is not None and not report.reason else None
+    requirements = Requirements.from_selectors(claim.requirements) if claim is not None and not report.reason else None
     is_truncated = report.text.endswith(_CUT)
     for error in _errors(report):
         subnet_ids = tuple(dict.fromkeys(_SUBNET.findall(error.named)))
@@ -279,8 +279,8 @@ def _refusals(
             first_ns=report.first_ns,
             last_ns=report.last_ns,
             count=report.times,
-            asked_types=() if names_all else _listed(asked, INSTANCE_TYPE),
-            asked_zones=() if names_all else _listed(asked, ZONE),
+            asked_types=() if names_all else _listed(requirements, INSTANCE_TYPE),
+            asked_zones=() if names_all else _listed(requirements, ZONE),
             is_truncated=is_truncated,
         )
 
@@ -308,18 +308,18 @@ def _errors(report: _Report) -> Iterator[_Error]:
         yield _Error(PLACEMENT_GROUP_FULL if _IN_PLACEMENT_GROUP in message else code, message, named)
 
 
-def _listed(asked: Requirements | None, key: str) -> tuple[str, ...]:
-    requirement = asked.find(key) if asked is not None else None
+def _listed(requirements: Requirements | None, key: str) -> tuple[str, ...]:
+    requirement = requirements.find(key) if requirements is not None else None
     return tuple(sorted(requirement.values)) if requirement is not None and requirement.operator == IN else ()
 
 
 def _allowed(claim: NodeClaim | None, pool: NodePool | None) -> tuple[str, ...]:
     """Return the capacity types that a NodeClaim allows, according to itself or its NodePool."""
-    asked = Requirements.from_selectors(claim.requirements) if claim is not None else None
-    if (asked is None or CAPACITY_TYPE not in asked) and pool is not None:
-        asked = Requirements.from_labels(pool.template_labels).merge(Requirements.from_selectors(pool.requirements))
+    required = Requirements.from_selectors(claim.requirements) if claim is not None else None
+    if (required is None or CAPACITY_TYPE not in required) and pool is not None:
+        required = Requirements.from_labels(pool.template_labels).merge(Requirements.from_selectors(pool.requirements))
     every = (ON_DEMAND, SPOT)
-    return every if asked is None else tuple(kind for kind in every if asked.get(CAPACITY_TYPE).allows(kind))
+    return every if required is None else tuple(kind for kind in every if required.get(CAPACITY_TYPE).allows(kind))
 
 
 def _meant(error: _Error, allowed: tuple[str, ...]) -> tuple[str, ...]:

@@ -170,8 +170,8 @@ def _happened(file: Path) -> Iterator[str]:
             yield f"- and {len(marks) - _MOST_MARKS:,} more before"
         if not marks:
             yield "- nothing was noted"
-        if told := prediction_text(shares_of_marks(history.predictions(0, sessions[-1].to_ns))):
-            yield from ("", f"karptui's {told}.")
+        if accuracy := prediction_text(shares_of_marks(history.predictions(0, sessions[-1].to_ns))):
+            yield from ("", f"karptui's {accuracy}.")
 
 
 def _mark_text(mark: Mark) -> str:

@@ -46,8 +46,8 @@ def contexts_of(args: argparse.Namespace) -> list[str]:
         if getattr(args, "snapshots", None):
             raise UsageError(f"{args.snapshots[0]} {refused}")
     contexts = list(load_kubeconfig(args.kubeconfig).contexts)
-    asked = ["all"] if args.contexts is None else args.contexts
-    chosen = contexts if asked == ["all"] else list(dict.fromkeys(asked))
+    named = ["all"] if args.contexts is None else args.contexts
+    chosen = contexts if named == ["all"] else list(dict.fromkeys(named))
     for name in chosen:
         if name not in contexts:
             raise no_such("context", name, contexts)

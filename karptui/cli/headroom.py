@@ -123,10 +123,10 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--node-selector and --toleration are of the pod of --requests")
     if args.most and args.at_least > args.most:
         raise UsageError("--at-least asks for more than --most tries")
-    wanted = _wanted(args)
+    samples = _wanted(args)
     from karptui.views.headroom import TABLE
 
-    return run_study(args, _added, (wanted, args), TABLE)
+    return run_study(args, _added, (samples, args), TABLE)
 
 
 def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:

@@ -50,15 +50,15 @@ def run(args: argparse.Namespace) -> int:
         args.at = PastTime("", instant_ns=to_ns)
         loaded = load(args, (Kind.NODEPOOL,), is_listed=True)
         view = loaded.view
-        told = report_of(history, range(from_ns, to_ns, step_ns), view.state.nodepools, view.prices)
-    if args.pool is not None and args.pool not in told.pools:
+        nodepools_report = report_of(history, range(from_ns, to_ns, step_ns), view.state.nodepools, view.prices)
+    if args.pool is not None and args.pool not in nodepools_report.pools:
         raise UsageError(
-            f"there was no NodePool {args.pool} in that time; there were: {', '.join(told.pools) or 'none'}"
+            f"there was no NodePool {args.pool} in that time; there were: {', '.join(nodepools_report.pools) or 'none'}"
         )
-    steps = [step for step in told.steps if args.pools or step.pool == args.pool]
+    steps = [step for step in nodepools_report.steps if args.pools or step.pool == args.pool]
     rows = rows_of(table_of(steps), steps, args, loaded.now_ns, keeps_order=True)
     if has_lines_above(args):
-        print_lines(lines_above(steps, told.predictions))
+        print_lines(lines_above(steps, nodepools_report.predictions))
     print_rows(rows, args)
     return report(loaded)
 

@@ -29,11 +29,11 @@ Ask = Callable[[NamedBase, Any, "Each", "Reporter"], Any]
 
 
 @contextmanager
-def opened(wanted: str) -> Iterator[Workers]:
+def opened(address: str) -> Iterator[Workers]:
     """Start the workers. Raises UsageError: they cannot be started, or are lost."""
     workers: Workers | None = None
     try:
-        workers = workers_at(wanted)
+        workers = workers_at(address)
         yield workers
     except WorkersError as error:
         raise UsageError(f"--workers: {error}") from None

@@ -130,10 +130,10 @@ def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[
     transport = Transport(connection, credentials_for(connection), read_seconds=read_seconds)
     try:
         exported = export_cluster(transport, keep=scrub, progress=_progress)
-        asked = live_evidence(transport, config, args.karpenter_version or "")
+        source = live_evidence(transport, config, args.karpenter_version or "")
         inventory = _inventory_of(exported.objects, (Kind.NODE, Kind.NODECLASS))
-        await_prices(asked, inventory.nodes, inventory.nodeclasses)
-        evidence = asked.latest()
+        await_prices(source, inventory.nodes, inventory.nodeclasses)
+        evidence = source.latest()
         usage = UsageSource(transport)
         usage.want()
         usage.step()

@@ -193,7 +193,7 @@ def answer(
     if not prepared.pools and (untried := sorted(pod.key for pod in (*prepared.pending, *prepared.leaving))):
         document["untried"] = untried
     is_wanted = disruption or snapshot.with_disruption
-    disrupted = _disruption(prepared, solution, wanted=is_wanted)
+    disrupted = _disruption(prepared, solution, is_included=is_wanted)
     names_static_drift = base.settings.gate("StaticCapacity")
     return Answer(document | disrupted.document, disrupted.savings, names_static_drift)
 
@@ -229,7 +229,7 @@ def _decide(prepared: Prepared, times: int) -> tuple[float, Solution]:
     return round(least * 1000, 3), solution
 
 
-def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> Answer:
+def _disruption(prepared: Prepared, solution: Solution, *, is_included: bool) -> Answer:
     """Return the answers of the disruption methods if wanted, and all events."""
     from karptui.provisioning.solution import provisioning_events
 
@@ -237,7 +237,7 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> Answ
     document: dict[str, Any] = {}
     disruption_events: dict[str, list[str]] = {}
     savings: _Savings = {}
-    if wanted:
+    if is_included:
         from karptui.disruption.deletion_costs import managed_costs
         from karptui.disruption.json_form import legacy_repair_json, method_json
         from karptui.disruption.methods import simulate

@@ -70,10 +70,10 @@ def run(args: argparse.Namespace) -> int:
     return run_texts(args, _solved, (args.goal, given, args.output, before), _progress)
 
 
-def _solved(named: NamedBase, asked: Any, each: Each, reporter: Reporter) -> StudyAnswer:
+def _solved(named: NamedBase, arguments: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     from karptui.solve.run import solve_goal
 
-    goal, given, form, before = asked
+    goal, given, form, before = arguments
     assert named.base is not None
     solved = solve_goal(named.base, goal, given, reporter, each=each, on_top_of=before)
     # The text says itself that the goal is not reached.

@@ -236,12 +236,12 @@ def scenario_answer(
 
     if named.base is None:
         return refuse(named.problem)
-    asked = replace(scenario, replay=mode) if mode else scenario
+    in_mode = replace(scenario, replay=mode) if mode else scenario
     try:
-        edited = apply(named.base, asked.edits)
+        edited = apply(named.base, in_mode.edits)
     except EditError as error:
         return refuse(str(error))
-    *_, answer = answers(named.base, asked, edited=edited)
+    *_, answer = answers(named.base, in_mode, edited=edited)
     refused = refusals(edited)
     assert answer.difference is not None
     failures = list(_failures(conditions, answer.difference, refused))
@@ -251,7 +251,7 @@ def scenario_answer(
         **answer_values(answer),
         "failed": failures,
     }
-    lines = (f"{title} ({mode_text(asked.replay)})", *(f"  {line}" for line in text_lines(answer, refused)))
+    lines = (f"{title} ({mode_text(in_mode.replay)})", *(f"  {line}" for line in text_lines(answer, refused)))
     return ScenarioAnswer(document, lines, failures, answer.difference)
 
 

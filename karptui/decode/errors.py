@@ -92,15 +92,15 @@ def field_error(error: msgspec.ValidationError, raw: Any = None) -> FieldError:
     wrong = _WRONG.fullmatch(problem)
     if wrong is None:
         return FieldError(_locate(raw, steps, lambda _: True).path, _other(problem))
-    wanted, got = wrong[1], wrong[2]
+    expected, got = wrong[1], wrong[2]
     if of_key:
-        return FieldError(_locate(raw, steps, lambda _: True).path, f"its keys {_must_be(wanted, None, None)}")
+        return FieldError(_locate(raw, steps, lambda _: True).path, f"its keys {_must_be(expected, None, None)}")
     field = _locate(raw, steps, lambda value: got is None or _TYPE_NAMES.get(type(value)) == got)
-    return FieldError(field.path, _must_be(wanted, got, field.value))
+    return FieldError(field.path, _must_be(expected, got, field.value))
 
 
-def _must_be(wanted: str, got: str | None, value: Any) -> str:
-    kinds = [kind for kind in wanted.split(" | ") if kind != "null"]
+def _must_be(expected: str, got: str | None, value: Any) -> str:
+    kinds = [kind for kind in expected.split(" | ") if kind != "null"]
     if "float" in kinds and "int" in kinds:
         kinds.remove("int")
     kinds.sort(key=lambda kind: kind != "str")

@@ -345,8 +345,8 @@ def _trouble(
                 continue
             ended = previous.terminated if previous is not None else None
             is_unstarted = ended is not None and ended.reason in UNSTARTABLE
-            told = ended.message if ended is not None and is_unstarted else state.waiting.message
-            message = (told or "")[:_LONGEST_MESSAGE]
+            reported = ended.message if ended is not None and is_unstarted else state.waiting.message
+            message = (reported or "")[:_LONGEST_MESSAGE]
             init = _name_of(wire.name) if any(wire is other for other in of_init) else ""
             return PodTrouble(message, (ended.exit_code or 0) if ended is not None else 0, init_container=init)
         return NO_TROUBLE

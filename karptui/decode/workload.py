@@ -203,15 +203,15 @@ def _job_pods(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> JobPods:
     """
     succeeded, parallelism = status.succeeded or 0, 1 if spec.parallelism is None else spec.parallelism
     if spec.completions is None:
-        wanted = 0 if succeeded else parallelism
+        pods = 0 if succeeded else parallelism
     else:
-        wanted = min(parallelism, spec.completions - succeeded)
+        pods = min(parallelism, spec.completions - succeeded)
     ends = any(c.type != "Suspended" and c.status == "True" for c in conditions(status.conditions))
     is_held = spec.suspend or status.terminating or _is_of_others(spec)
     if ends or is_held or spec.backoff_limit_per_index is not None:
-        wanted = 0
+        pods = 0
     return JobPods(
-        max(wanted, 0),
+        max(pods, 0),
         active=status.active or 0,
         ended=succeeded + (status.failed or 0),
         start_ns=timestamp(status.start_time, "status.startTime"),

@@ -176,8 +176,8 @@ class AnalysisSteps:
         unhealthy = self._unhealthy.get(node.node_name)
         if previous is not None and self._memory.is_unchanged(key, node) and previous.unhealthy == unhealthy:
             return previous if self._is_as_stopped_before else self._as_stopped(node, previous)
-        wanted = self._survey.should_disrupt.of(node)
-        blockers = self._survey.of(node, wanted)
+        wanted_by = self._survey.should_disrupt.of(node)
+        blockers = self._survey.of(node, wanted_by)
         self._memory.note(key, node, blockers)
         outlook = None
         if previous is not None:
@@ -203,21 +203,21 @@ class AnalysisSteps:
             warning=self.fleet.warning(node),
             unhealthy=unhealthy,
         )
-        findings = self._judged(node, carried_over(findings, previous), drain, wanted)
+        findings = self._judged(node, carried_over(findings, previous), drain, wanted_by)
         return previous if previous is not None and _is_same(previous, findings) else findings
 
     def _judged(
-        self, node: StateNode, findings: NodeFindings, drain: DrainState, wanted: WantedBy | None
+        self, node: StateNode, findings: NodeFindings, drain: DrainState, wanted_by: WantedBy | None
     ) -> NodeFindings:
         """Return findings with lanes and WHY."""
         now = findings.outlook.now if findings.outlook is not None else None
         lanes: tuple[Lane, ...] = ()
         if node.claim is not None:
-            wanted = self._survey.should_disrupt.of(node) if wanted is None else wanted
+            wanted_by = self._survey.should_disrupt.of(node) if wanted_by is None else wanted_by
             possible = methods_for(self.fleet, node)
             has_repair = self._survey.should_disrupt.repair is not None
             methods = [method for method in Method if method in possible or (has_repair and method is Method.REPAIR)]
-            lanes = lanes_of(methods, wanted, findings.blockers, now, self._with_others.get(findings.node_name))
+            lanes = lanes_of(methods, wanted_by, findings.blockers, now, self._with_others.get(findings.node_name))
         why = why_of(self.fleet, NodeCase(node, findings.blockers, lanes, drain, now), self._stopped)
         return msgspec.structs.replace(findings, lanes=lanes, why=why)
 

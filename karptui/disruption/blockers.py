@@ -42,7 +42,7 @@ class PodBlockers:
         self._owners = OwnerIndex(fleet.inventory.workloads)
         self._origins = OriginIndex(self._owners)
 
-    def of(self, node: StateNode, blocks: frozenset[Method], wanted: WantedBy) -> Iterator[Blocker]:
+    def of(self, node: StateNode, blocks: frozenset[Method], wanted_by: WantedBy) -> Iterator[Blocker]:
         """Yield a blocker for each protected pod, and for each pod whose eviction PodDisruptionBudgets prevent."""
         assert node.claim is not None
         if node.claim.termination_grace_period_ns is not None:
@@ -52,7 +52,7 @@ class PodBlockers:
         holding = [pod for pod in (*node.pods, *node.ending) if may_hold(pod)]
         if not holding:
             return
-        wanted_ns = wanted.floor(blocks)
+        wanted_ns = wanted_by.floor(blocks)
         holding.sort(key=lambda pod: (pod.template.namespace, pod.name))
         for pod in holding:
             if not predicates.is_disruptable(pod):
@@ -192,30 +192,30 @@ class BlockerSurvey:
             blockers.append(Blocker(code=Code.NO_NODEPOOLS, blocks=blocks, message=NO_POOLS, is_wanted=True))
         return tuple(blockers)
 
-    def of(self, node: StateNode, wanted: WantedBy | None = None) -> tuple[Blocker, ...]:
+    def of(self, node: StateNode, wanted_by: WantedBy | None = None) -> tuple[Blocker, ...]:
         """Return the blockers of a node, gates first; empty for nodes that Karpenter does not manage.
 
         Args:
-            wanted: Which methods want it; computed if None.
+            wanted_by: Which methods want it; computed if None.
         """
         claim = node.claim
         if claim is None:
             return ()
-        if wanted is None:
-            wanted = self.should_disrupt.of(node)
+        if wanted_by is None:
+            wanted_by = self.should_disrupt.of(node)
         closed = [check for check in iter_node_gates(self.fleet, node) if check.is_open is False]
         if node.is_marked_for_deletion:
             # The gates no longer matter for a node that is being deleted: only its drain does.
             closed = [check for check in closed if check.gate is Gate.DELETING]
-        blockers = [self._of_gate(node, check, wanted) for check in closed]
+        blockers = [self._of_gate(node, check, wanted_by) for check in closed]
         if node.is_marked_for_deletion:
             blockers.extend(self._pods.of_drain(node))
         else:
-            blockers.extend(self._pods.of(node, methods_for(self.fleet, node), wanted))
-            blockers.extend(self._pools.of(node, wanted))
-            if wanted.ailment is not None and self.should_disrupt.repair is not None:
-                stop = self.should_disrupt.repair.stop_of(node, wanted.ailment)
-                blockers = blockers if stop is None else _with_repair(blockers, stop, node, wanted)
+            blockers.extend(self._pods.of(node, methods_for(self.fleet, node), wanted_by))
+            blockers.extend(self._pools.of(node, wanted_by))
+            if wanted_by.ailment is not None and self.should_disrupt.repair is not None:
+                stop = self.should_disrupt.repair.stop_of(node, wanted_by.ailment)
+                blockers = blockers if stop is None else _with_repair(blockers, stop, node, wanted_by)
         return self._completed(node, claim, blockers) if blockers else ()
 
     def _completed(self, node: StateNode, claim: NodeClaim, blockers: Sequence[Blocker]) -> tuple[Blocker, ...]:
@@ -249,7 +249,7 @@ class BlockerSurvey:
         book = self.fleet.books.get(node.nodepool_name)
         return book is not None and node.labels.get(INSTANCE_TYPE, "") in book.types
 
-    def _of_gate(self, node: StateNode, check: GateCheck, wanted: WantedBy) -> Blocker:
+    def _of_gate(self, node: StateNode, check: GateCheck, wanted_by: WantedBy) -> Blocker:
         blocks = methods_for(self.fleet, node)
         kind, _, key = check.object_key.partition("/")
         assert node.claim is not None
@@ -262,10 +262,10 @@ class BlockerSurvey:
             object_kind=kind,
             object_key=key,
             value=value,
-            since_ns=wanted.since_when(blocks, since_ns),
+            since_ns=wanted_by.since_when(blocks, since_ns),
             until_ns=until_ns,
             message=check.message or _COMMAND_MESSAGE,
-            is_wanted=wanted.any_of(blocks),
+            is_wanted=wanted_by.any_of(blocks),
         )
 
     def _gate_times(self, node: StateNode, gate: Gate) -> tuple[int | None, int | None, str]:
@@ -296,7 +296,7 @@ class BlockerSurvey:
                 return None, None, node.nodepool_name
 
 
-def _with_repair(blockers: Sequence[Blocker], stop: Stop, node: StateNode, wanted: WantedBy) -> list[Blocker]:
+def _with_repair(blockers: Sequence[Blocker], stop: Stop, node: StateNode, wanted_by: WantedBy) -> list[Blocker]:
     """Return blockers with the one that prevents Repair: an existing one extended, or a new one for Repair only."""
     if any(str(blocker.code) == str(stop.code) for blocker in blockers):
         return [
@@ -311,7 +311,7 @@ def _with_repair(blockers: Sequence[Blocker], stop: Stop, node: StateNode, wante
         blocks=frozenset({Method.REPAIR}),
         object_kind="NodePool" if of_pool else "Node",
         object_key=node.nodepool_name if of_pool or node.node is None else node.node.name,
-        since_ns=wanted.since[Method.REPAIR] or None,
+        since_ns=wanted_by.since[Method.REPAIR] or None,
         message=stop.message,
         is_wanted=True,
     )

@@ -130,14 +130,14 @@ def _before_deletion(fleet: Fleet, node: StateNode, claim: NodeClaim) -> DrainSt
     if command is not None and is_commanded(node):
         bound_ns = _repair_bound(fleet, node, claim) if command.reason == Reason.UNHEALTHY else None
         return DrainState(DrainStage.COMMANDED, command.last_transition_ns, reason=command.reason, bound_ns=bound_ns)
-    wanted = [
+    open_conditions = [
         condition
         for condition in (claim.condition("Drifted"), claim.condition("Consolidatable"))
         if condition is not None and condition.status == "True"
     ]
-    if not wanted:
+    if not open_conditions:
         return DrainState(DrainStage.IDLE)
-    first = min(wanted, key=lambda condition: condition.last_transition_ns)
+    first = min(open_conditions, key=lambda condition: condition.last_transition_ns)
     return DrainState(DrainStage.WANTED, first.last_transition_ns, reason=first.reason)
 
 

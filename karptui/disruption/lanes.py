@@ -92,7 +92,7 @@ _lane = lru_cache(maxsize=2_048)(Lane)
 
 def lanes_of(
     methods: Iterable[Method],
-    wanted: WantedBy,
+    wanted_by: WantedBy,
     blockers: Sequence[Blocker],
     now: Verdict | None,
     with_others: Outcome | None = None,
@@ -103,15 +103,15 @@ def lanes_of(
         now: Its verdict in the current state; None if not computed yet.
         with_others: Its outcome by MultiNodeConsolidation; None if that does not disrupt it or was not run.
     """
-    return tuple(_of_method(method, wanted, blockers, now, with_others) for method in methods)
+    return tuple(_of_method(method, wanted_by, blockers, now, with_others) for method in methods)
 
 
 def _of_method(
-    method: Method, wanted: WantedBy, blockers: Sequence[Blocker], now: Verdict | None, with_others: Outcome | None
+    method: Method, wanted_by: WantedBy, blockers: Sequence[Blocker], now: Verdict | None, with_others: Outcome | None
 ) -> Lane:
     name = lane_name(method)
-    lack = wanted.lacks.get(method)
-    if lack is not None or method not in wanted.since:
+    lack = wanted_by.lacks.get(method)
+    if lack is not None or method not in wanted_by.since:
         return _lane(name, False, lack or "", _index(blockers, lack or ""))
     held = _first(method, blockers)
     if held is not None:

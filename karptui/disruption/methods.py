@@ -241,7 +241,7 @@ def observed_fleet(prepared: Prepared) -> Fleet:
     """Return the fleet with the known parts of Karpenter's memory: nominations, running commands, buffers."""
     inventory, settings, now_ns = prepared.inventory, prepared.settings, prepared.now_ns
     expecting, buffered = placed_names(prepared)
-    told = nominations(inventory.events, prepared.states, settings.batch_max_seconds, now_ns)
+    nominated = nominations(inventory.events, prepared.states, settings.batch_max_seconds, now_ns)
     return Fleet(
         inventory,
         nodes=prepared.states,
@@ -249,7 +249,7 @@ def observed_fleet(prepared: Prepared) -> Fleet:
         types=prepared.types_by_pool,
         settings=settings,
         now_ns=now_ns,
-        nominated=told | dict.fromkeys(expecting, FOR_EVER_NS),
+        nominated=nominated | dict.fromkeys(expecting, FOR_EVER_NS),
         commanded=commanded_names(prepared.states),
         buffered=buffered,
     )

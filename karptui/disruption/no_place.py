@@ -122,8 +122,8 @@ def miss_text(miss: PoolMiss, pool: str) -> str:
         return f"the nearest type of {pool} is {miss.instance_type}, short of {short}"
     if NO_ZONE in miss.asked:
         return f"{NO_ZONE_WORDS}, so no node of {pool} accepts it"
-    asked = ", ".join(map(_plain, miss.asked)) or _DEFAULT_MISSING.get(miss.gate, "labels, capacity and offering")
-    return _WORDS.get(miss.gate, "no node of {pool} accepts it").format(pool=pool, asked=asked)
+    labels = ", ".join(map(_plain, miss.asked)) or _DEFAULT_MISSING.get(miss.gate, "labels, capacity and offering")
+    return _WORDS.get(miss.gate, "no node of {pool} accepts it").format(pool=pool, asked=labels)
 
 
 def shortage_text(shortage: Shortage) -> str:

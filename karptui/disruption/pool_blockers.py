@@ -120,7 +120,7 @@ class PoolBlockers:
         pool, _ = resolved
         return (*self._of_budgets(pool), *(self._of_replicas(pool) if pool.is_static else ()))
 
-    def of(self, node: StateNode, wanted: WantedBy) -> Iterator[Blocker]:
+    def of(self, node: StateNode, wanted_by: WantedBy) -> Iterator[Blocker]:
         """Yield the blockers that a managed node's NodePool causes."""
         resolved = self._fleet.resolved(node.nodepool_name)
         if resolved is None:
@@ -130,18 +130,18 @@ class PoolBlockers:
         if not pool.is_static:
             blockers.extend(consolidation_blockers(self._fleet, node, pool, book))
         for blocker in blockers:
-            yield self._as_wanted(blocker, wanted)
-        if wanted.ailment is not None and node.is_initialized:
+            yield self._as_wanted(blocker, wanted_by)
+        if wanted_by.ailment is not None and node.is_initialized:
             state = budget_state(pool, Reason.UNHEALTHY, self._fleet.use.get(pool.name), self._fleet.now_ns)
             if not state.left:
                 use = self._fleet.use.get(pool.name)
                 repair = frozenset({Method.REPAIR})
-                yield self._as_wanted(self._budget_blocker(pool, state, use, repair), wanted)
+                yield self._as_wanted(self._budget_blocker(pool, state, use, repair), wanted_by)
 
     @staticmethod
-    def _as_wanted(blocker: Blocker, wanted: WantedBy) -> Blocker:
-        since_ns = wanted.since_when(blocker.blocks, blocker.since_ns)
-        return replace(blocker, since_ns=since_ns, is_wanted=wanted.any_of(blocker.blocks))
+    def _as_wanted(blocker: Blocker, wanted_by: WantedBy) -> Blocker:
+        since_ns = wanted_by.since_when(blocker.blocks, blocker.since_ns)
+        return replace(blocker, since_ns=since_ns, is_wanted=wanted_by.any_of(blocker.blocks))
 
     def _of_budgets(self, pool: NodePool) -> tuple[Blocker, ...]:
         blockers = self._budgets.get(pool.name)
@@ -178,8 +178,8 @@ class PoolBlockers:
             ever = "" if until_ns is not None else "; no window will open"
             message = f"the budget allows 0 of {state.nodes} nodes{ever}"
         else:
-            taken = f"{len(state.deleting)} deleting, {len(state.not_ready)} NotReady"
-            message = f"the budget allows {state.allowed} of {state.nodes} nodes; {taken}; none left"
+            disrupted = f"{len(state.deleting)} deleting, {len(state.not_ready)} NotReady"
+            message = f"the budget allows {state.allowed} of {state.nodes} nodes; {disrupted}; none left"
         return Blocker(
             code=Code.BUDGET_ZERO,
             blocks=blocks,

@@ -213,8 +213,8 @@ def _miss(pool: PoolExplanation) -> PoolMiss:
     if isinstance(rejection, TaintsNotTolerated):
         return msgspec.structs.replace(miss, asked=tuple(map(str, rejection.taints)))
     if isinstance(rejection, VolumeUnreachable):
-        wanted = (reason.incoming if isinstance(reason, KeyConflict) else reason.key for reason in rejection.reasons)
-        return msgspec.structs.replace(miss, asked=tuple(map(str, wanted)))
+        conflicts = (reason.incoming if isinstance(reason, KeyConflict) else reason.key for reason in rejection.reasons)
+        return msgspec.structs.replace(miss, asked=tuple(map(str, conflicts)))
     if isinstance(rejection, RequirementsUnmet):
         return msgspec.structs.replace(miss, asked=tuple(reason.key for reason in rejection.reasons))
     if isinstance(rejection, TypesExhausted):

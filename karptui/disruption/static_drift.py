@@ -76,11 +76,11 @@ def template_types(pool: NodePool, book: ReckonedPrices) -> tuple[tuple[str, ...
     Karpenter does not choose the type: the provider launches any type that the template allows and that is available,
     however small. The price is in dollars per hour, 0 without an offering.
     """
-    wanted = template_requirements(pool)
+    requirements = template_requirements(pool)
     offered = [
-        (book.cheapest(name, wanted, available_only=True), name)
+        (book.cheapest(name, requirements, available_only=True), name)
         for name, instance_type in book.types.items()
-        if wanted.compatible(Requirements.from_selectors(instance_type.requirements), WELL_KNOWN)
+        if requirements.compatible(Requirements.from_selectors(instance_type.requirements), WELL_KNOWN)
     ]
     available = sorted((price, name) for price, name in offered if price != UNREACHABLE)
     return tuple(name for _, name in available), available[0][0] if available else 0.0
@@ -114,13 +114,13 @@ def full_reservations(pool: NodePool, book: ReckonedPrices) -> frozenset[str] | 
 
     Any other offering that the template allows, even a sold-out one, is worth waiting for.
     """
-    wanted = template_requirements(pool)
+    requirements = template_requirements(pool)
     offered: set[str] = set()
     for instance_type in book.types.values():
-        if not wanted.compatible(Requirements.from_selectors(instance_type.requirements), WELL_KNOWN):
+        if not requirements.compatible(Requirements.from_selectors(instance_type.requirements), WELL_KNOWN):
             continue
         for offering in instance_type.offerings:
-            if not wanted.compatible(Requirements.from_selectors(offering.requirements), WELL_KNOWN):
+            if not requirements.compatible(Requirements.from_selectors(offering.requirements), WELL_KNOWN):
                 continue
             if not offering.is_reserved or offering.is_launchable(book.rules):
                 return None

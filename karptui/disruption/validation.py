@@ -41,13 +41,13 @@ def _still_wanted(run: MethodRun, method: Method, command: Command) -> list[Cand
     """Return the command's nodes that still pass gates and conditions, in its order."""
     refuse = emptiness.refuse if method is Method.EMPTINESS else consolidation.refuse
     nodes = {node.name: node for node in run.fleet.nodes}
-    wanted = []
+    candidates_left = []
     for previous in command.candidates:
         node = nodes.get(previous.name)
         candidate = graceful_candidate(run.fleet, node) if node is not None else None
         if candidate is not None and refuse(candidate) is None:
-            wanted.append(candidate)
-    return wanted
+            candidates_left.append(candidate)
+    return candidates_left
 
 
 def _is_same(simulator: Simulator, command: Command, candidates: list[Candidate]) -> bool:

@@ -87,9 +87,9 @@ class StaticPools:
             running, held = self._running(pool)
             if not is_refillable(pool) or len(running) + held >= (pool.replicas or 0):
                 continue
-            wanted = (pool.replicas or 0) - len(running)
+            missing = (pool.replicas or 0) - len(running)
             room = headroom(self._fleet(), pool).room
-            count = wanted if room is None else min(wanted, room)
+            count = missing if room is None else min(missing, room)
             if count > 0:
                 results.append((pool, count))
         return results

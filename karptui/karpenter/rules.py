@@ -81,10 +81,10 @@ VERSION_SETTING: Final = "KARPENTER_VERSION"
 
 def rules_for(version: str) -> Rules:
     """Return the rules of a Karpenter version: the nearest if it is not modelled, the newest if it is unknown."""
-    wanted = _parts(version)
-    if not wanted:
+    parts = _parts(version)
+    if not parts:
         return NEWEST
-    return next((rules for rules in reversed(MODELLED) if _parts(rules.version) <= wanted), MODELLED[0])
+    return next((rules for rules in reversed(MODELLED) if _parts(rules.version) <= parts), MODELLED[0])
 
 
 def is_modelled(version: str) -> bool:

@@ -125,9 +125,9 @@ def _read_number(value: Any, where: str) -> int:
     return int(value)
 
 
-def _misfit(value: Any, wanted: str, where: str) -> SpreadError:
+def _misfit(value: Any, expected: str, where: str) -> SpreadError:
     shown = "a list" if isinstance(value, list) else "a mapping" if isinstance(value, Mapping) else repr(value)
-    return SpreadError(f"cannot be read: {where or 'the document'} is {shown:.60}, must be {wanted}")
+    return SpreadError(f"cannot be read: {where or 'the document'} is {shown:.60}, must be {expected}")
 
 
 def _problem(

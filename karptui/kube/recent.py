@@ -15,8 +15,8 @@ class _Kept(Generic[KeyT, ValueT]):
 
     __slots__ = ("asked", "key", "value")
 
-    def __init__(self, key: KeyT, value: ValueT, asked: int) -> None:
-        self.key, self.value, self.asked = key, value, asked
+    def __init__(self, key: KeyT, value: ValueT, question_number: int) -> None:
+        self.key, self.value, self.asked = key, value, question_number
 
 
 class Recent(Generic[KeyT, ValueT]):

@@ -92,10 +92,10 @@ def add_reading(period: UsagePeriod, at_ns: int, measured: Iterable[Measured]) -
 
 def percentile_of(counts: Mapping[int, int], percentile: float) -> int:
     """Return the cpu, in millicores, that a percentage of measurements does not exceed."""
-    wanted = sum(counts.values()) * percentile / 100 - 1e-9
+    rank = sum(counts.values()) * percentile / 100 - 1e-9
     buckets = sorted(counts)
     passed = accumulate(counts[bucket] for bucket in buckets)
-    return bound_of(next(bucket for bucket, count in zip(buckets, passed, strict=True) if count >= wanted))
+    return bound_of(next(bucket for bucket, count in zip(buckets, passed, strict=True) if count >= rank))
 
 
 def sized_containers(workloads: Mapping[str, Sequence[Pod]]) -> Iterator[tuple[str, str, list[Pod]]]:

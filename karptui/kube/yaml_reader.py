@@ -239,12 +239,12 @@ class YamlReader:
         if tag not in _WANTED:
             self.problem(event, f"Kubernetes does not support the tag {_shown(event.tag)}")
             return text
-        kind, wanted = _WANTED[tag]
+        kind, expected = _WANTED[tag]
         value = resolve_plain(text)
         if kind is float and type(value) is int:
             return float(value)
         if type(value) is not kind:
-            self.problem(event, f"{text:.60} cannot be {wanted}")
+            self.problem(event, f"{text:.60} cannot be {expected}")
         return value
 
 

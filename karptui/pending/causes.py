@@ -265,9 +265,9 @@ def gone_host(pod: Pod, state: ClusterState) -> str:
 
 def _gone_hosts(terms: Sequence[NodeSelectorTerm], state: ClusterState) -> str:
     """Return the hostnames that alternative terms require, if each requires some and no node has one of them."""
-    asked = [[e for e in term.match_expressions if e.key == HOSTNAME and e.operator == IN] for term in terms]
-    named = {name for each in asked for requirement in each for name in requirement.values}
-    if not named or not all(asked) or not state.nodes:
+    hostnames = [[e for e in term.match_expressions if e.key == HOSTNAME and e.operator == IN] for term in terms]
+    named = {name for each in hostnames for requirement in each for name in requirement.values}
+    if not named or not all(hostnames) or not state.nodes:
         return ""
     there = {node.labels.get(HOSTNAME, node.name) for node in state.nodes.values()}
     return ", ".join(sorted(named)) if named.isdisjoint(there) else ""
@@ -275,7 +275,7 @@ def _gone_hosts(terms: Sequence[NodeSelectorTerm], state: ClusterState) -> str:
 
 def _zones(alternatives: tuple[Requirements, ...]) -> frozenset[str] | None:
     """Return the zones of a volume's alternatives; None if one of them is not bound to zones."""
-    asked = [alternative.find(ZONE) for alternative in alternatives]
-    if any(requirement is None or requirement.operator != IN for requirement in asked):
+    requirements = [alternative.find(ZONE) for alternative in alternatives]
+    if any(requirement is None or requirement.operator != IN for requirement in requirements):
         return None
-    return frozenset(value for requirement in asked if requirement is not None for value in requirement.values)
+    return frozenset(value for requirement in requirements if requirement is not None for value in requirement.values)

@@ -31,8 +31,8 @@ def crowding_of(pod: Pod, messages: PodMessages, state: ClusterState) -> Crowdin
     Karpenter plans the pods of DaemonSets that fit the NodeClaim's labels. Another agent may give the node more labels,
     and so more pods: the next node that Karpenter launches is too small again.
     """
-    told = messages.karpenter
-    targets = [name for _, name in told.targets] if told is not None and told.reason == NOMINATED else ()
+    message = messages.karpenter
+    targets = [name for _, name in message.targets] if message is not None and message.reason == NOMINATED else ()
     nominated = next((claim for name in targets if (claim := state.nodeclaims.get(name)) is not None), None)
     first = _on_node(pod, nominated, state) if nominated is not None else None
     if nominated is None or first is None:

@@ -43,18 +43,18 @@ class Reservations:
         self.version = 0
         """Increases whenever something is reserved or released."""
 
-    def reservable(self, wanted: Iterable[str], held: frozenset[str]) -> frozenset[str]:
+    def reservable(self, names: Iterable[str], held: frozenset[str]) -> frozenset[str]:
         """Return the reservations that a claim can have, given those it already holds."""
-        return frozenset(name for name in wanted if name in held or self.remaining[name] > 0)
+        return frozenset(name for name in names if name in held or self.remaining[name] > 0)
 
-    def exchange(self, held: frozenset[str], wanted: frozenset[str]) -> None:
+    def exchange(self, held: frozenset[str], needed: frozenset[str]) -> None:
         """Reserve newly wanted reservations and release those no longer wanted."""
-        if held == wanted:
+        if held == needed:
             return
         self.version += 1
-        for reservation in wanted - held:
+        for reservation in needed - held:
             self.remaining[reservation] -= 1
-        for reservation in held - wanted:
+        for reservation in held - needed:
             self.remaining[reservation] += 1
 
 
@@ -153,7 +153,7 @@ class Claim:
                 ]
                 best = room if best is None else [max(a, b) for a, b in zip(best, room, strict=True)]
         assert best is not None
-        self.room = tuple([most - asked for most, asked in zip(best, self.requests, strict=True)])
+        self.room = tuple([most - requested for most, requested in zip(best, self.requests, strict=True)])
 
 
 _INSERTION_MAX: Final = 12

@@ -207,8 +207,8 @@ class ClaimCheck:
         if base is None:
             return ()
         narrowed_sets = []
-        for wanted, host in stage.owner.volume_alternatives or ((self._interner.empty, None),):
-            joined = self._interner.join_claim(base, wanted)
+        for volume_requirements, host in stage.owner.volume_alternatives or ((self._interner.empty, None),):
+            joined = self._interner.join_claim(base, volume_requirements)
             if not joined or not host_allowed(host, _PLACEHOLDER):
                 continue
             if not stage_memory.rules:
@@ -228,7 +228,7 @@ class ClaimCheck:
         """Return the reservations that a claim would hold, or the rejection if it must wait for one."""
         if not self._uses_reservations:
             return frozenset()
-        wanted: set[str] = set()
+        compatible_ids: set[str] = set()
         is_full = False
         for kind in catalogue.reserved_kinds:
             offered = catalogue.types_of_rows(kind.rows) & types
@@ -238,13 +238,13 @@ class ClaimCheck:
                     or offered & kind.roomy
                     or kind.reservation_id == self._reservations.credited
                 ):
-                    wanted.add(kind.reservation_id)
+                    compatible_ids.add(kind.reservation_id)
                 else:
                     is_full = True
-        if is_full and not wanted and not self._has_fallback(catalogue, labels, types):
+        if is_full and not compatible_ids and not self._has_fallback(catalogue, labels, types):
             return ReservationsFull() if self._waits_for_reservations else ReservationPassedUp()
-        reserved = self._reservations.reservable(wanted, held)
-        if self._waits_for_reservations and not reserved and (wanted or held):
+        reserved = self._reservations.reservable(compatible_ids, held)
+        if self._waits_for_reservations and not reserved and (compatible_ids or held):
             return NotReservable()
         return reserved
 
@@ -278,10 +278,10 @@ class ClaimCheck:
         if not base or not host_allowed(stage.asked_host, hostname):
             return self._requirements_unmet(labels, stage.asked, stage.asked_host, hostname, RequirementsUnmet)
         outcome: Fit | Rejection | None = None
-        for wanted, host in owner.volume_alternatives or ((self._interner.empty, None),):
-            joined = self._interner.join_claim(base, wanted)
+        for volume_requirements, host in owner.volume_alternatives or ((self._interner.empty, None),):
+            joined = self._interner.join_claim(base, volume_requirements)
             if not joined or not host_allowed(host, hostname):
-                outcome = self._requirements_unmet(base, wanted, host, hostname, VolumeUnreachable)
+                outcome = self._requirements_unmet(base, volume_requirements, host, hostname, VolumeUnreachable)
                 continue
             ruled = self._ruled(stage_memory, labels, joined, hostname)
             outcome = ruled if isinstance(ruled, Rejection) else self._judge_ways(queued, template, types, ruled)
@@ -293,13 +293,13 @@ class ClaimCheck:
     @staticmethod
     def _requirements_unmet(
         labels: RequirementSet,
-        asked: RequirementSet,
+        incoming_set: RequirementSet,
         host: Requirement | None,
         hostname: str,
         kind: type[RequirementsUnmet],
     ) -> RequirementsUnmet:
         whole = labels.value.add(Requirement.of(HOSTNAME, IN, (hostname,)))
-        incoming = asked.value if host is None else asked.value.add(host)
+        incoming = incoming_set.value if host is None else incoming_set.value.add(host)
         return kind(tuple(whole.incompatibilities(incoming, whole.well_known)))
 
     def _ruled(

@@ -120,10 +120,10 @@ def is_toleration_of_preferences(toleration: Toleration) -> bool:
 def newest_daemons(inventory: Inventory, pause: Pause = no_pause) -> dict[str, Pod]:
     """Return the newest live pod of each DaemonSet, by the DaemonSet's uid."""
     newest: dict[str, Pod] = {}
-    wanted = {daemonset.uid for daemonset in inventory.daemonsets}
+    uids = {daemonset.uid for daemonset in inventory.daemonsets}
     for pod in with_pauses(inventory.pods, pause):
         for owner in pod.template.owners:
-            if owner.uid in wanted and owner.controller:
+            if owner.uid in uids and owner.controller:
                 newest_pod = newest.get(owner.uid)
                 if newest_pod is None or (pod.created_ns, newest_pod.key) > (newest_pod.created_ns, pod.key):
                     newest[owner.uid] = pod

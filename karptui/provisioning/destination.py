@@ -174,8 +174,8 @@ class DestinationBuilder:
     def _sum(self, pods: Sequence[Pod]) -> list[int]:
         """Return the total requests of pods, including their slots."""
         columns = self._columns
-        asked = [pod.template.requests for pod in pods]
-        total = [sum([requests[name].nano for requests in asked if name in requests]) for name in columns.names]
+        per_pod = [pod.template.requests for pod in pods]
+        total = [sum([requests[name].nano for requests in per_pod if name in requests]) for name in columns.names]
         total[columns.pods] = len(pods) * NANO
         return total
 
@@ -195,8 +195,8 @@ class DestinationBuilder:
         total = self._expected.get(key)
         if total is None:
             total = list(self._columns.zero)
-            for daemon, wanted, host, row in self._daemons:
-                if self._runs_on(daemon, wanted, host, kind, hostname):
+            for daemon, requirements, host, row in self._daemons:
+                if self._runs_on(daemon, requirements, host, kind, hostname):
                     total = [a + b for a, b in zip(total, row, strict=True)]
             self._expected[key] = total
         return total
@@ -204,14 +204,14 @@ class DestinationBuilder:
     @staticmethod
     def _runs_on(
         daemon: DaemonPod,
-        wanted: RequirementSet,
+        requirements: RequirementSet,
         host: Requirement | None,
         kind: DestinationKind,
         hostname: str | None,
     ) -> bool:
         return (
             daemon.tolerates(kind.taints)
-            and kind.labels.value.compatible(wanted.value)
+            and kind.labels.value.compatible(requirements.value)
             and host_allowed(host, hostname)
         )
 

@@ -226,8 +226,8 @@ def _explain_skipped(run: Run, pod: Pod, pool: NodePool, *, is_served: bool) -> 
     prepared, requirements = run.prepared, template_requirements(pool)
     refused = ""
     if pool.name in prepared.left_out and may_go_to(pod, pool, requirements):
-        asked = requirements.merge(Requirements.from_labels(pod.template.node_selector))
-        refused = refused_text(prepared.types_by_pool.get(pool.name, ()), asked, pod.requests)
+        combined = requirements.merge(Requirements.from_labels(pod.template.node_selector))
+        refused = refused_text(prepared.types_by_pool.get(pool.name, ()), combined, pod.requests)
     return PoolExplanation(
         nodepool=pool.name,
         weight=pool.weight,
@@ -377,8 +377,8 @@ def _contradiction(pod: Pod, outcome: RequirementsUnmet) -> tuple[Requirement, R
     of_volumes = [conflict.incoming for conflict in conflicts if isinstance(outcome, VolumeUnreachable)]
     clash: tuple[Requirement, Requirement] | None = None
     for term in pod.template.required_node_terms or (NodeSelectorTerm(),):
-        asked = [*selected, *Requirements.from_selectors(term.match_expressions), *of_volumes]
-        pairs = ((a, b) for a, b in combinations(asked, 2) if a.key == b.key and not a.has_intersection(b))
+        all_requirements = [*selected, *Requirements.from_selectors(term.match_expressions), *of_volumes]
+        pairs = ((a, b) for a, b in combinations(all_requirements, 2) if a.key == b.key and not a.has_intersection(b))
         clash = next(pairs, None)
         if clash is None:
             return None
@@ -386,8 +386,8 @@ def _contradiction(pod: Pod, outcome: RequirementsUnmet) -> tuple[Requirement, R
 
 
 def _unseen_labels(template: Template, pod: Pod) -> tuple[str, ...]:
-    asked = {term.key for term in template.pool.requirements} | pod.template.node_selector.keys()
-    return tuple(sorted(asked & frozenset().union(*(type_.unknown_keys for type_ in template.catalogue.types))))
+    keys = {term.key for term in template.pool.requirements} | pod.template.node_selector.keys()
+    return tuple(sorted(keys & frozenset().union(*(type_.unknown_keys for type_ in template.catalogue.types))))
 
 
 def _types_left(template: Template, limit: LimitState, outcome: Fit | Rejection | None) -> tuple[TypesLeft, ...]:

@@ -265,7 +265,7 @@ class _PoolReader:
                 f"minValues of {key} is not met: only {counted(count, 'value')} offered" for key, count in unmet.items()
             )
         groups = self._groups(types)
-        asked = self._asked(pods)
+        requests = self._asked(pods)
         prices = catalogue.prices(requirements)
         clashes = self._clashes(catalogue.everything & ~compatible)
         verdicts = []
@@ -282,7 +282,7 @@ class _PoolReader:
             elif not usable & bit:
                 verdict = self._over_reserved(instance_type)
             else:
-                verdict = self._fitted(instance_type, bit, groups[index], asked, prices[index])
+                verdict = self._fitted(instance_type, bit, groups[index], requests, prices[index])
             verdicts.append(verdict)
         ranked = ranked_by_price(verdicts)
         return PoolTypes(
@@ -356,7 +356,7 @@ class _PoolReader:
         )
 
     def _fitted(
-        self, instance_type: InstanceType, bit: int, group: DaemonGroup, asked: Sequence[_PodRequest], price: float
+        self, instance_type: InstanceType, bit: int, group: DaemonGroup, requests: Sequence[_PodRequest], price: float
     ) -> TypeVerdict:
         have = allocatable_nano(instance_type)
         total = resources.add(*(daemon.requests for daemon in group.daemons))
@@ -368,7 +368,7 @@ class _PoolReader:
         else:
             tries = [
                 shortages(instance_type, have, with_pod_slots(resources.add(total, request.requests), count + 1))
-                for request in asked
+                for request in requests
                 if request.types & bit
             ]
             tries = tries or [shortages(instance_type, have, with_pod_slots(total, count + 1))]

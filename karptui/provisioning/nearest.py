@@ -23,15 +23,15 @@ def furthest(explanation: PodExplanation) -> PoolExplanation | None:
     accept the pod. Where the others lack the labels that the pod selects, a skipped NodePool that would take it comes
     closest, then one that only its taints keep from taking it.
     """
-    wanted = named_pools(explanation.pod)
-    named = [pool for pool in explanation.pools if pool.nodepool in wanted]
+    names = named_pools(explanation.pod)
+    named = [pool for pool in explanation.pools if pool.nodepool in names]
     refused = next((pool for pool in named or explanation.pools if pool.refused), None)
     if refused is not None:
         return refused
     if named and all(pool.takes_no_part for pool in named):
         return named[0]
-    asked = [pool for pool in named or explanation.pools if pool.failed is not None]
-    best = max(asked, key=lambda pool: (_depth(pool), -pool.position), default=None)
+    failed = [pool for pool in named or explanation.pools if pool.failed is not None]
+    best = max(failed, key=lambda pool: (_depth(pool), -pool.position), default=None)
     if best is None or _gate(best) in _BEGINNING:
         meant = [pool for pool in explanation.pools if pool.is_meant]
         return next((pool for pool in sorted(meant, key=lambda pool: not pool.takes_no_part)), best)

@@ -188,8 +188,8 @@ class NodeCheck:
         if not base:
             return base
         for alternative in stage.owner.volume_alternatives or ((self._interner.empty, None),):
-            wanted, host = alternative
-            joined = self._interner.join_node(base, wanted)
+            volume_requirements, host = alternative
+            joined = self._interner.join_node(base, volume_requirements)
             if not joined or not host_allowed(host, hostname):
                 continue
             if not stage_memory.rules:
@@ -220,13 +220,13 @@ class NodeCheck:
         Karpenter also checks drivers that the pod does not use; kube-scheduler does not.
         """
         attached = destination.attached if filled is None else filled.attached
-        wanted: dict[str, set[str]] = {}
+        claims_by_driver: dict[str, set[str]] = {}
         for driver, claim in queued.owner.attachments or ():
-            wanted.setdefault(driver, set()).add(claim)
+            claims_by_driver.setdefault(driver, set()).add(claim)
         return any(
-            len(attached.get(driver, frozenset()) | wanted.get(driver, set())) > limit
+            len(attached.get(driver, frozenset()) | claims_by_driver.get(driver, set())) > limit
             for driver, limit in destination.limits.items()
-            if driver in wanted or not self._is_scheduler
+            if driver in claims_by_driver or not self._is_scheduler
         )
 
     def add(

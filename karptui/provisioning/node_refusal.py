@@ -58,8 +58,8 @@ def _first_gate(
         return PlacementGate.VOLUMES, "the volume bound to the pod's claim does not exist"
     if destination.limits and run.node_check.exceeds_limits(queued, destination, filled):
         return PlacementGate.VOLUMES, "more volumes than a driver can attach"
-    taken = destination.ports if filled is None else filled.ports
-    port = clash(queued.pod.key, queued.owner.host_ports, taken)
+    used_ports = destination.ports if filled is None else filled.ports
+    port = clash(queued.pod.key, queued.owner.host_ports, used_ports)
     if port is not None:
         return PlacementGate.PORTS, f"host port {port[1].port} is used by {port[0]}"
     room = destination.room if filled is None else filled.room
@@ -69,8 +69,8 @@ def _first_gate(
     if destination.is_full:
         return PlacementGate.ROOM, "its pods and DaemonSets request more than it has"
     labels = kind.labels if filled is None else filled.labels
-    asked = stage_memory.stage.asked.value
-    reasons = [str(reason) for reason in labels.value.incompatibilities(asked)]
+    requirements = stage_memory.stage.asked.value
+    reasons = [str(reason) for reason in labels.value.incompatibilities(requirements)]
     if not host_allowed(stage_memory.stage.asked_host, destination.hostname):
         reasons.append(f"key {HOSTNAME}, {stage_memory.stage.asked_host} not in {HOSTNAME} In [{destination.hostname}]")
     if reasons:

@@ -221,8 +221,8 @@ class _PoolCheck:
         base = interner.join_claim(template.requirements, stage.asked)
         if not base or not host_allowed(stage.asked_host, _NO_HOST):
             return 0
-        for wanted, host in owner.volume_alternatives or ((interner.empty, None),):
-            joined = interner.join_claim(base, wanted)
+        for volume_requirements, host in owner.volume_alternatives or ((interner.empty, None),):
+            joined = interner.join_claim(base, volume_requirements)
             if joined and host_allowed(host, _NO_HOST):
                 fitting = self._fitting(owner, template, types, joined)
                 if fitting:

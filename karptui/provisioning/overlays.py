@@ -222,12 +222,12 @@ def _apply(inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]) 
         if problems := overlay_problems(overlay):
             effects_found.append(OverlayEffect(overlay, problems=tuple(problems)))
             continue
-        wanted = Requirements.from_selectors(overlay.requirements)
+        requirements = Requirements.from_selectors(overlay.requirements)
         matches = [
             ((pool.name, instance_type.name), offerings)
             for pool in inventory.nodepools
             for instance_type in by_pool[pool.name]
-            if (offerings := store.matching(wanted, labels[pool.name], instance_type))
+            if (offerings := store.matching(requirements, labels[pool.name], instance_type))
         ]
         keys = frozenset(key for key, _ in matches)
         clashing = frozenset(key for key, offerings in matches if store.conflicts(overlay, key, offerings))

@@ -283,17 +283,17 @@ class PodClasses:
         stage = Stage(owner, preferences, number)
         node_selector = owner.template.node_selector
         selector = Requirements.from_labels(node_selector) if node_selector else self._interner.empty.value
-        strict = asked = selector
+        strict = merged = selector
         if preferences.required:
             strict = strict.merge(Requirements.from_selectors(preferences.required[0].match_expressions))
-            asked = strict
+            merged = strict
         if preferences.preferred and self._respects:
             preferred = Requirements.from_selectors(preferences.preferred[0].preference.match_expressions)
-            asked = selector.merge(preferred)
+            merged = selector.merge(preferred)
             if preferences.required:
-                asked = asked.merge(Requirements.from_selectors(preferences.required[0].match_expressions))
+                merged = merged.merge(Requirements.from_selectors(preferences.required[0].match_expressions))
         stage.strict, stage.strict_host = self._interner.split(strict)
-        stage.asked, stage.asked_host = self._interner.split(asked)
+        stage.asked, stage.asked_host = self._interner.split(merged)
         stage.specs = tuple(self._specs(owner, preferences, selector))
         return stage
 

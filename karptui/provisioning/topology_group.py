@@ -143,12 +143,12 @@ class TopologyGroup:
     def _affinity(
         self, pod_domains: Requirement | None, node_domains: Requirement | None, *, is_selected: bool
     ) -> DomainChoice:
-        wanted = [domain for domain in self.counts if pod_domains is None or pod_domains.allows(domain)]
-        both = [domain for domain in wanted if node_domains is None or node_domains.allows(domain)]
+        domains = [domain for domain in self.counts if pod_domains is None or pod_domains.allows(domain)]
+        both = [domain for domain in domains if node_domains is None or node_domains.allows(domain)]
         occupied = frozenset(domain for domain in both if self.counts[domain])
         if occupied or not is_selected or not self._may_begin(pod_domains):
             return DomainChoice(occupied)
-        equals = tuple(sorted(both)) or tuple(sorted(wanted))
+        equals = tuple(sorted(both)) or tuple(sorted(domains))
         return self._first(equals)
 
     def _may_begin(self, pod_domains: Requirement | None) -> bool:

@@ -71,7 +71,8 @@ class NodeFilter:
 
     def _is_wanted(self, labels: RequirementSet, hostname: str | None) -> bool:
         return any(
-            host_allowed(host, hostname) and labels.value.compatible(wanted.value) for wanted, host in self.alternatives
+            host_allowed(host, hostname) and labels.value.compatible(required.value)
+            for required, host in self.alternatives
         )
 
 

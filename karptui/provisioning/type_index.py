@@ -143,8 +143,8 @@ class OfferingKind:
         """Type and price per hour of each launchable offering."""
         self.capacity_type = single_value(requirements, CAPACITY_TYPE)
         self.reservation_id = single_value(requirements, RESERVATION_ID)
-        asked = requirements.find(CAPACITY_TYPE)
-        self.may_be_reserved = asked is not None and asked.allows(RESERVED)
+        capacity_types = requirements.find(CAPACITY_TYPE)
+        self.may_be_reserved = capacity_types is not None and capacity_types.allows(RESERVED)
         """Whether it needs free capacity in a reservation: ``Launchable`` checks whether reserved is allowed."""
 
 

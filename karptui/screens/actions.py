@@ -38,20 +38,20 @@ _PROTECTION: Final = ("metadata", "annotations", DO_NOT_DISRUPT)
 
 async def act_on_front(screen: FrameScreen, actions: Actions) -> None:
     """Let an operation be picked for the marked objects, or the one under the cursor, and preview it."""
-    wanted: tuple[Action, ...] = ()
+    chosen: tuple[Action, ...] = ()
     try:
         scenario = screen.scenario_in_front()
         if scenario is None and screen.current_object() is None:
             # On Remedies, the one under the cursor.
             scenario = next(iter(screen.scenarios_to_play()), None)
         if scenario is not None:
-            wanted = tuple(edits_as_actions(scenario))
+            chosen = tuple(edits_as_actions(scenario))
         else:
-            wanted = await _picked(screen)
+            chosen = await _picked(screen)
     except RequestError as error:
         screen.say(str(error), Tone.WARNING)
-    if wanted:
-        screen.app.push_screen(ActionScreen(actions, wanted))
+    if chosen:
+        screen.app.push_screen(ActionScreen(actions, chosen))
     else:
         actions.close()
 
@@ -136,10 +136,10 @@ class ActionScreen(TextScreen):
         Binding("enter", "go_on", "Carry out", id="actions.go-on", tooltip="Asks for a reason, then carries it out")
     ]
 
-    def __init__(self, actions: Actions, wanted: Sequence[Action]) -> None:
+    def __init__(self, actions: Actions, chosen: Sequence[Action]) -> None:
         super().__init__("Actions", self._look, "sh")
         self._actions = actions
-        self._wanted = tuple(wanted)
+        self._wanted = tuple(chosen)
         self._ready: tuple[Preview, ...] = ()
         self._undo: tuple[Action, ...] = ()
         self._expected: Any = None

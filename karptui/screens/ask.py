@@ -79,16 +79,16 @@ QUESTIONS: Final = (
 async def ask(screen: AskedScreen) -> None:
     """Show the questions, those about the object under the cursor first, and answer the chosen one."""
     kind, key = screen.current_object() or ("", "")
-    asked = {
+    questions = {
         question.text.format(clean(key)): question
         for question in QUESTIONS
         if (kind in question.kinds if question.kinds else True)
         and (not question.action or hasattr(screen, f"action_{question.action}"))
     }
-    chosen = await pick(screen.app, "Ask", [Choice(text, text) for text in asked])
+    chosen = await pick(screen.app, "Ask", [Choice(text, text) for text in questions])
     if chosen is None:
         return
-    question = asked[chosen]
+    question = questions[chosen]
     if question.action:
         await screen.run_action(question.action)
     else:

@@ -125,12 +125,12 @@ class BlockersScreen(ListScreen[BlockerLine]):
     def title_parts(self) -> Iterator[str]:
         """Yield the parts of the title: number of blockers, held cost, and age of the analysis."""
         first, *others = super().title_parts()
-        wanted, rows = self.host.session.overview().counts["blockers"], self.listing.rows
+        blocking, rows = self.host.session.overview().counts["blockers"], self.listing.rows
         if rows is None or self.listing.shown != rows.total:
             yield first
         else:
-            unwanted = rows.total - wanted
-            yield f"{self.table_title} [{count_text(wanted)}]"
+            unwanted = rows.total - blocking
+            yield f"{self.table_title} [{count_text(blocking)}]"
             yield f"{count_text(unwanted)} not blocking anything" if unwanted > 0 else ""
         yield from others
         yield short_freshness(self.host.session.overview())

@@ -248,9 +248,9 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         least = table.styles.min_height.resolve(self.size, self.size) if table.styles.min_height is not None else 0
         rows = (len(table.rows) or LEAST_ROWS) + TABLE_EDGE
         left = self.size.height - sum(widget.outer_size.height for widget in others) - max(rows, int(least))
-        wanted = left if left > cap.resolve(self.size, self.size) else None
-        if wanted != self._lines_beside:
-            beside.styles.max_height = self._lines_beside = wanted
+        height = left if left > cap.resolve(self.size, self.size) else None
+        if height != self._lines_beside:
+            beside.styles.max_height = self._lines_beside = height
 
     @property
     def table_title(self) -> str:

@@ -89,8 +89,8 @@ class NodeDetailScreen(ListScreen[PodEntry]):
     def show_state(self) -> None:
         """Show the current node, or its last state if it is gone."""
         before = self._entry.node if self._entry is not None else None
-        self._report = asked = self.host.session.node(self._key, before.name if before is not None else "")
-        node_entry = asked.entry
+        self._report = report = self.host.session.node(self._key, before.name if before is not None else "")
+        node_entry = report.entry
         self._is_gone = node_entry is None
         now_ns = self.host.now_ns()
         if node_entry is not None:
@@ -103,7 +103,7 @@ class NodeDetailScreen(ListScreen[PodEntry]):
             panel.ledger.set_lines(resource_lines(entry))
             ledger = (*resource_lines(entry), ()) if self.has_class("-narrow") else ()
             panel.why.set_hanging((*self._why(entry, now_ns), *ledger))
-            usage = usage_lines(entry, asked.usage, now_ns) if entry.node is not None else ()
+            usage = usage_lines(entry, report.usage, now_ns) if entry.node is not None else ()
             panel.facts.set_hanging((*node_lines(entry, now_ns), *usage))
             panel.claim_facts.set_hanging(claim_lines(entry, now_ns))
         self.host.cluster.look_at(Focus(detail=self._key))

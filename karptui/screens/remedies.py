@@ -73,9 +73,9 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         super().show_state()
         self._show_text()
         offered = self._offered()
-        asked = tuple((remedy.kind, remedy.edits) for remedy in offered)
-        if asked != self._tried:
-            self._tried = asked
+        remedies = tuple((remedy.kind, remedy.edits) for remedy in offered)
+        if remedies != self._tried:
+            self._tried = remedies
             self._try_all(offered)
 
     @work(exclusive=True, group="trials", exit_on_error=False)

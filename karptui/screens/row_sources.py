@@ -59,8 +59,8 @@ class SessionList(NamedTuple):
 class SessionRows(Generic[ItemT]):
     """Rows of a session."""
 
-    def __init__(self, session: Callable[[], Session], asked: SessionList) -> None:
-        self._session, self._asked = session, asked
+    def __init__(self, session: Callable[[], Session], session_list: SessionList) -> None:
+        self._session, self._asked = session, session_list
         self._asked_of: Session | None = None
         self._rows: Rows[ItemT]
         self.row_set: RowSet | None = None

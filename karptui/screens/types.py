@@ -229,12 +229,12 @@ class TypeLedgerScreen(FrameScreen):
 
     @work(group="ledger", exit_on_error=False)
     async def _build(self) -> None:
-        self._is_building, asked = True, None
+        self._is_building, question = True, None
         try:
-            while asked != self._question():
-                asked = self._question()
+            while question != self._question():
+                question = self._question()
                 session = self.host.session
-                self._report = await asyncio.to_thread(session.instance_type, *asked)
+                self._report = await asyncio.to_thread(session.instance_type, *question)
                 self._sources = await asyncio.to_thread(session.type_sources, self._pool_name)
         finally:
             self._is_building = False

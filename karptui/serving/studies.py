@@ -124,12 +124,12 @@ class Studies(OneAtATime):
 
         return self._answer(now_ns, added)
 
-    def sweep(self, sweep: Sweep, wanted: Replay, now_ns: int) -> StudyAnswer[SweepResult]:
+    def sweep(self, sweep: Sweep, replay: Replay, now_ns: int) -> StudyAnswer[SweepResult]:
         from karptui.session.sweeper import Sweeper
         from karptui.whatif.sweep import SweepResult, mode_for
 
         def swept(base: WhatIfBase, reporter: Reporter) -> SweepResult:
-            mode, count = mode_for(base, sweep, wanted), len(sweep.values)
+            mode, count = mode_for(base, sweep, replay), len(sweep.values)
             self._sweeper = sweeper = Sweeper(base, sweep, mode, min(MOST_JOBS, os.cpu_count() or 1))
             points = []
             try:
@@ -201,8 +201,8 @@ class Studies(OneAtATime):
         used = {key: pod_usage.latest.memory_bytes for key, pod_usage in self._view().live_usage.pods.items()}
 
         def sized(base: WhatIfBase, report: Reporter) -> RightSize:
-            wanted = recommendations_of(base.inventory, live_vpas(self._source()), history, now_ns)
-            return rightsize(base, wanted, used, horizon_ns=horizon_ns, reporter=report)
+            recommendations = recommendations_of(base.inventory, live_vpas(self._source()), history, now_ns)
+            return rightsize(base, recommendations, used, horizon_ns=horizon_ns, reporter=report)
 
         return self._answer(now_ns, sized)
 

@@ -76,9 +76,10 @@ def _bin(view: ClusterView, entry: NodeEntry) -> Bin:
     )
 
 
-def _block_of(asked: ResourceList) -> Block:
+def _block_of(total: ResourceList) -> Block:
     return Block(
-        -(-resources.nano(asked, resources.CPU) // NANO_PER_MILLI), -(-resources.nano(asked, resources.MEMORY) // NANO)
+        -(-resources.nano(total, resources.CPU) // NANO_PER_MILLI),
+        -(-resources.nano(total, resources.MEMORY) // NANO),
     )
 
 
@@ -200,10 +201,10 @@ def _replacement(node: NewNode, moved: Mapping[str, Pod]) -> _Bin | None:
     return _packed_node(kind.name, node.pool_name, allocatable_nano(kind), node.requests, pods)
 
 
-def _packed_node(name: str, pool: str, have: Mapping[str, int], asked: ResourceList, pods: Iterable[Pod]) -> _Bin:
+def _packed_node(name: str, pool: str, have: Mapping[str, int], requests: ResourceList, pods: Iterable[Pod]) -> _Bin:
     """Return a launched node; requests that its pods do not explain are those of DaemonSets."""
     placed = tuple(pods)
-    whole, block = _block_of(asked), _sum(placed)
+    whole, block = _block_of(requests), _sum(placed)
     daemons = Block(max(whole.cpu - block.cpu, 0), max(whole.memory - block.memory, 0))
     return _bin_of(name, pool, have, daemons, placed), tuple(sorted(pod.key for pod in placed))
 

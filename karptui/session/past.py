@@ -34,15 +34,15 @@ def open_moment(
     """
     try:
         with closing(History(path)) as history:
-            wanted = _moment(history, step, from_ns, now_ns)
-            if isinstance(wanted, SwitchResult):
-                return wanted
-            past = read_past(history, wanted.at_ns, before.past if isinstance(before, PastSource) else None)
+            moment = _moment(history, step, from_ns, now_ns)
+            if isinstance(moment, SwitchResult):
+                return moment
+            past = read_past(history, moment.at_ns, before.past if isinstance(before, PastSource) else None)
     except sqlite3.Error as error:
         raise HistoryError(f"{path}: cannot be read: {error}") from None
-    if past.at_ns != wanted.at_ns:
-        wanted = msgspec.structs.replace(wanted, at_ns=past.at_ns, asked_ns=wanted.at_ns)
-    return wanted, PastSource(title, past)
+    if past.at_ns != moment.at_ns:
+        moment = msgspec.structs.replace(moment, at_ns=past.at_ns, asked_ns=moment.at_ns)
+    return moment, PastSource(title, past)
 
 
 def _moment(history: History, step: PastStep, from_ns: int, now_ns: int) -> PastMoment | SwitchResult:

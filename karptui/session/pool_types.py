@@ -75,13 +75,13 @@ def shown_by(inventory: Inventory) -> tuple[Node | NodeClaim, ...]:
     return (*inventory.nodes, *(claim for claim in inventory.nodeclaims if claim.node_name not in names))
 
 
-def seen_types(nodes: Iterable[Node | NodeClaim], asked: frozenset[str] = frozenset()) -> tuple[InstanceType, ...]:
+def seen_types(nodes: Iterable[Node | NodeClaim], labels: frozenset[str] = frozenset()) -> tuple[InstanceType, ...]:
     """Return a type for every instance type label, as small as the smallest of its nodes, with its nodes' labels.
 
     Offerings are the zones and capacity types of nodes; their prices are unknown and set to 0. A requested
     label that no node of a type has may have any value.
     """
-    return tuple(_seen_type(name, of_type, asked) for name, of_type in by_instance_type(nodes))
+    return tuple(_seen_type(name, of_type, labels) for name, of_type in by_instance_type(nodes))
 
 
 _OF_NODES: Final = frozenset({HOSTNAME, NODEPOOL, REGISTERED, INITIALIZED, CAPACITY_TYPE, INSTANCE_TYPE})
@@ -93,11 +93,11 @@ def _where(capacity_type: str, zone: str) -> tuple[NodeSelectorRequirement, ...]
     return tuple(NodeSelectorRequirement(key, "In", (value,)) for key, value in named if value)
 
 
-def _seen_type(name: str, nodes: list[Node | NodeClaim], asked: frozenset[str]) -> InstanceType:
+def _seen_type(name: str, nodes: list[Node | NodeClaim], requested_labels: frozenset[str]) -> InstanceType:
     smallest = min(nodes, key=lambda node: resources.memory_bytes(node.allocatable))
-    keys = {key for node in nodes for key in node.labels if key in WELL_KNOWN or key in asked} - _OF_NODES
+    keys = {key for node in nodes for key in node.labels if key in WELL_KNOWN or key in requested_labels} - _OF_NODES
     labels = [(key, sorted({node.labels[key] for node in nodes if key in node.labels})) for key in sorted(keys)]
-    unknown = asked - keys - _OF_NODES
+    unknown = requested_labels - keys - _OF_NODES
     pairs = sorted({(node.labels.get(CAPACITY_TYPE, ""), node.labels.get(ZONE, "")) for node in nodes})
     return InstanceType(
         name=name,
@@ -123,7 +123,7 @@ _IN_METRICS: Final = frozenset({INSTANCE_TYPE, CAPACITY_TYPE, ZONE})
 
 
 def with_metrics(
-    seen: tuple[InstanceType, ...], metrics: ControllerMetrics | None, asked: frozenset[str]
+    seen: tuple[InstanceType, ...], metrics: ControllerMetrics | None, labels: frozenset[str]
 ) -> tuple[InstanceType, ...]:
     """Return types as Karpenter's own metrics know them: their offerings and prices, and types that no node shows.
 
@@ -134,7 +134,7 @@ def with_metrics(
     if metrics is None or not offerings:
         return seen
     priced = tuple(msgspec.structs.replace(t, offerings=offerings[t.name]) if t.name in offerings else t for t in seen)
-    if asked - _IN_METRICS - {NODEPOOL}:
+    if labels - _IN_METRICS - {NODEPOOL}:
         return priced
     names = {instance_type.name for instance_type in seen}
     share = {name: max((_kept_share(type_, name) for type_ in seen), default=0.0) for name in (CPU, MEMORY)}
@@ -269,8 +269,8 @@ def _refused_notes(refused: UnavailableOfferings) -> Iterator[str]:
 
 
 def _seen(inventory: Inventory, evidence: Evidence) -> tuple[InstanceType, ...]:
-    asked = asked_keys(inventory)
-    return with_metrics(seen_types(shown_by(inventory), asked), evidence.metrics, asked)
+    labels = asked_keys(inventory)
+    return with_metrics(seen_types(shown_by(inventory), labels), evidence.metrics, labels)
 
 
 def _auto_mode_types(
@@ -280,10 +280,10 @@ def _auto_mode_types(
     refs = {pool.name: pool.node_class_ref for pool in inventory.nodepools}
     pools = {pool for pool, ref in refs.items() if is_auto_mode(ref) and ref.name == name}
     nodes = [node for node in inventory.nodes if node.labels.get(NODEPOOL) in pools]
-    asked, zones = asked_keys(inventory), node_zones(inventory.nodes)
+    labels, zones = asked_keys(inventory), node_zones(inventory.nodes)
     nodeclass = next((n for n in inventory.nodeclasses if is_auto_mode(n) and n.name == name), None)
     if nodeclass is None:
-        return seen_types(nodes, asked)
+        return seen_types(nodes, labels)
     subnet_zones = zones_of(nodeclass) or zones
     region = next(filter(None, (region_of(zone.name) for zone in subnet_zones)), "")
     market = markets_of(evidence, has_overlays=bool(inventory.overlays))(region, subnet_zones)
@@ -296,12 +296,12 @@ def _auto_mode_types(
             nodes=nodes,
             seen_zones=zones,
             prices=evidence.price_settings,
-            asked=asked,
+            requested_labels=labels,
         )
     except NodeClassError:
-        return seen_types(nodes, asked)
+        return seen_types(nodes, labels)
     names = {instance_type.name for instance_type in documented}
-    return (*documented, *(seen_type for seen_type in seen_types(nodes, asked) if seen_type.name not in names))
+    return (*documented, *(seen_type for seen_type in seen_types(nodes, labels) if seen_type.name not in names))
 
 
 def _auto_mode_note(pool: NodePool, types: Sequence[InstanceType]) -> str:

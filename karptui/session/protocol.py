@@ -235,11 +235,11 @@ class Studies(Protocol):
     def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:
         """Return the headroom for a pod, for the pods on a NodePool, or for every workload if ``kind`` is empty."""
 
-    def sweep(self, sweep: Sweep, wanted: Replay, now_ns: int) -> StudyAnswer[SweepResult]:
+    def sweep(self, sweep: Sweep, replay: Replay, now_ns: int) -> StudyAnswer[SweepResult]:
         """Return the replay of each value of a parameter.
 
         Args:
-            wanted: Replay mode; pending pods become all pods if none is pending.
+            replay: Replay mode; pending pods become all pods if none is pending.
         """
 
     def forecast_values(self, sweep: Sweep, horizon_ns: int, seeds: int, now_ns: int) -> StudyAnswer[Comparison]:

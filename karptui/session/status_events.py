@@ -32,12 +32,12 @@ JOB_RETRY_NS: Final = 15 * MINUTE_NS
 def events_of_pods(view: ClusterView, failed: Sequence[Pod], pause: Pause = no_pause) -> Iterator[Event]:
     """Yield why pods failed, unless an event tells it, or a pod that runs has replaced one that was rejected."""
     events = view.state.events.values() if failed else ()
-    told = {(event.reason, event.involved_namespace, event.involved_name) for event in events}
+    with_events = {(event.reason, event.involved_namespace, event.involved_name) for event in events}
     newest = _newest_running(view, failed, pause)
     for pod in failed:
         reason = pod.trouble.failure
         is_over = reason != "Evicted" and newest.get(_place(pod), 0) > pod.created_ns
-        if not is_over and (reason, pod.namespace, pod.name) not in told:
+        if not is_over and (reason, pod.namespace, pod.name) not in with_events:
             at_ns = pod.ended_ns or pod.start_ns or pod.created_ns
             yield _event(reason, (Kind.POD, pod.namespace, pod.name), pod.trouble.message, (at_ns, at_ns))
 
@@ -53,10 +53,10 @@ def events_of_workloads(view: ClusterView, now_ns: int) -> Iterator[Event]:
         if (failure := workload.failure) is not None and failure.status == "True" and failure.reason == FAILED_CREATE
     ]
     events = [event for event in view.state.events.values() if event.reason == FAILED_CREATE] if failures else ()
-    told = {(event.involved_kind, event.involved_namespace, event.involved_name) for event in events}
+    with_events = {(event.involved_kind, event.involved_namespace, event.involved_name) for event in events}
     for workload, failure in failures:
         place = (workload.kind, workload.namespace, workload.name)
-        if workload.replicas and place not in told:
+        if workload.replicas and place not in with_events:
             yield _event(FAILED_CREATE, place, failure.message, (failure.last_transition_ns, now_ns))
 
 
@@ -70,13 +70,13 @@ def events_of_jobs(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> I
         if not (job.is_deleting or _is_ending(view, job.namespace))
     ]
     events = [event for event in view.state.events.values() if event.reason == FAILED_CREATE] if jobs else ()
-    told = {(event.involved_kind, event.involved_namespace, event.involved_name) for event in events}
+    with_events = {(event.involved_kind, event.involved_namespace, event.involved_name) for event in events}
     ends = _last_ends(view, {job.uid for job, pods in jobs if pods.ended and not pods.active}, pause)
     for job, pods in jobs:
         # A Job may wait for minutes before it replaces a failed pod, and for a moment before it replaces another.
         since_ns = ends.get(job.uid, now_ns) if pods.ended else pods.start_ns
         place = (Kind.JOB, job.namespace, job.name)
-        if since_ns <= (now_ns - JOB_RETRY_NS if pods.ended else late_ns) and place not in told:
+        if since_ns <= (now_ns - JOB_RETRY_NS if pods.ended else late_ns) and place not in with_events:
             yield _event(FAILED_CREATE, place, "", (since_ns, now_ns))
 
 

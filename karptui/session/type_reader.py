@@ -144,8 +144,10 @@ class TypeReader:
             return self._why_unavailable(zone, capacity_type, ruled_out)
         allowed = self._allowed.get(offering.requirements)
         if allowed is None:
-            asked = Requirements.from_selectors(offering.requirements)
-            allowed = self._allowed[offering.requirements] = self._context.requirements.compatible(asked, WELL_KNOWN)
+            requirements = Requirements.from_selectors(offering.requirements)
+            allowed = self._allowed[offering.requirements] = self._context.requirements.compatible(
+                requirements, WELL_KNOWN
+            )
         return Availability.OFFERED if allowed else Availability.NOT_ALLOWED
 
     def _why_unavailable(self, zone: str, capacity_type: str, ruled_out: str) -> Availability:

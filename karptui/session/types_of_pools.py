@@ -105,7 +105,7 @@ class TypesOfPool:
     def entry(self) -> PoolEntry:
         """Counts and findings of its types."""
         types, verdicts = self.pool_types, self.pool_types.verdicts
-        wanted = [verdict for verdict in verdicts if verdict.removed_by is not Filter.REQUIREMENTS]
+        meeting_requirements = [verdict for verdict in verdicts if verdict.removed_by is not Filter.REQUIREMENTS]
         observed = self.context.observed
         return PoolEntry(
             name=self.name,
@@ -121,7 +121,7 @@ class TypesOfPool:
             allowed=len(self.allowed),
             first=self._first(),
             unlisted=self.context.unlisted,
-            furthest=next(self._types(self._furthest(wanted)), None),
+            furthest=next(self._types(self._furthest(meeting_requirements)), None),
             carries=self._carries(),
             heaviest=self._heaviest(),
             crowded=tuple(
@@ -133,10 +133,10 @@ class TypesOfPool:
             ),
             findings=_findings(types, self.context.nodeclass),
             pods=self.pods,
-            observed=sum(verdict.instance_type.name in observed for verdict in wanted),
+            observed=sum(verdict.instance_type.name in observed for verdict in meeting_requirements),
             safe_overhead_percent=safe_overhead_percent(
                 (facts, resources.memory_bytes({MEMORY: spread.smallest}))
-                for verdict in wanted
+                for verdict in meeting_requirements
                 if (facts := self.context.facts.get(verdict.instance_type.name)) is not None
                 and (seen := observed.get(verdict.instance_type.name)) is not None
                 and (spread := seen.capacity.get(MEMORY)) is not None
@@ -148,10 +148,10 @@ class TypesOfPool:
             return None
         return self.type(self.left[0].instance_type.name)
 
-    def _furthest(self, wanted: list[TypeVerdict]) -> list[TypeVerdict]:
-        if self.left or not wanted:
+    def _furthest(self, type_verdicts: list[TypeVerdict]) -> list[TypeVerdict]:
+        if self.left or not type_verdicts:
             return []
-        return [max(wanted, key=lambda v: (_STEPS.index(v.removed_by or Filter.LIMITS), -_scarcity(v)))]
+        return [max(type_verdicts, key=lambda v: (_STEPS.index(v.removed_by or Filter.LIMITS), -_scarcity(v)))]
 
     def _carries(self) -> tuple[Carried, ...]:
         looked_at = self.left or [verdict for verdict in self.pool_types.verdicts if verdict.daemon_pods]
@@ -215,10 +215,10 @@ def _scarcity(verdict: TypeVerdict) -> float:
 
 def _shortage(entry: TypeEntry, requests: ResourceList) -> dict[str, Quantity]:
     """Return the missing resources on a type for requests plus its DaemonSets."""
-    asked, have = resources.add(entry.daemons, requests), entry.allocatable
+    requested, have = resources.add(entry.daemons, requests), entry.allocatable
     return {
         name: Quantity(amount.nano - resources.nano(have, name), amount.format)
-        for name, amount in asked.items()
+        for name, amount in requested.items()
         if amount.nano > max(0, resources.nano(have, name))
     }
 

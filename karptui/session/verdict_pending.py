@@ -72,8 +72,8 @@ def pending_lines(view: ClusterView, now_ns: int) -> Iterator[PendingLine]:
         if (pod := view.state.pods.get(key)) is not None and now_ns - pod.created_ns >= LATE_NS
     ]
     if late:
-        told = {pod.scheduled_message.partition(". preemption: ")[0] for pod in late}
-        refusal = told.pop() if len(told) == 1 else ""
+        refusals = {pod.scheduled_message.partition(". preemption: ")[0] for pod in late}
+        refusal = refusals.pop() if len(refusals) == 1 else ""
         yield PendingLine("", tuple(pod.key for pod in late), min(pod.created_ns for pod in late), refusal=refusal)
 
 
@@ -186,17 +186,17 @@ def _autoscaled(view: ClusterView, group: PendingGroup, pool: PoolExplanation) -
         if group.origin == f"{vpa.target_kind}/{vpa.namespace}/{vpa.target_name}":
             targets = resources.add(*(target for _, target in vpa.targets))
             for shortage in pool.nearest.shortages if pool.nearest is not None else ():
-                asked = resources.nano(group.first.requests, shortage.resource)
-                if asked == resources.nano(targets, shortage.resource):
+                request = resources.nano(group.first.requests, shortage.resource)
+                if request == resources.nano(targets, shortage.resource):
                     yield shortage.resource
 
 
 def _defaulted(group: PendingGroup, pool: PoolExplanation) -> Iterator[str]:
     """Yield the resources that pods are short of and whose requests a LimitRange set."""
     parts = group.first.template.annotations.get(LIMIT_RANGER, "").removeprefix(_LIMIT_RANGER_SET).split("; ")
-    told = {name for part in parts for name in part.partition(" request for ")[0].split(", ") if " request " in part}
+    names = {name for part in parts for name in part.partition(" request for ")[0].split(", ") if " request " in part}
     for shortage in pool.nearest.shortages if pool.nearest is not None else ():
-        if shortage.resource in told:
+        if shortage.resource in names:
             yield shortage.resource
 
 
@@ -240,24 +240,24 @@ def _with_user(view: ClusterView, line: LimitLine, nodes: Sequence[StateNode], p
 
     Without one, with the largest workload of placeholders that pods of ordinary priority do not preempt.
     """
-    origins, asked, pods, kept = OriginIndex(view.owners), Counter[str](), Counter[str](), set[str]()
+    origins, requested, pods, kept = OriginIndex(view.owners), Counter[str](), Counter[str](), set[str]()
     for state in with_pauses(nodes, pause, 100):
         for pod in view.state.pods_on(state.name).values():
             amount = resources.nano(pod.requests, line.resource)
             if pod.is_active and amount and not pod.template.is_daemonset_owned:
                 origin = origins.of(pod)
-                asked[origin] += amount
+                requested[origin] += amount
                 pods[origin] += 1
                 if pod.template.priority >= 0 and _keeps_place(pod):
                     kept.add(origin)
-    user, most = next(iter(asked.most_common(1)), ("", 0))
+    user, most = next(iter(requested.most_common(1)), ("", 0))
     used = sum(state.capacity_nano.get(line.resource, 0) for state in nodes)
     if 2 * most > used:
         return replace(line, user=user, user_pods=pods[user])
-    user = max(kept, key=lambda origin: asked[origin], default="")
+    user = max(kept, key=lambda origin: requested[origin], default="")
     if not user:
         return line
-    return replace(line, user=user, user_pods=pods[user], placeholders=_limit_text(line.resource, asked[user]))
+    return replace(line, user=user, user_pods=pods[user], placeholders=_limit_text(line.resource, requested[user]))
 
 
 def _keeps_place(pod: Pod) -> bool:

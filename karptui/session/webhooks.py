@@ -29,8 +29,8 @@ class DeadWebhook(NamedTuple):
 def dead_webhook(view: ClusterView, group: str, resource: str) -> DeadWebhook | None:
     """Return a webhook that cannot answer, and without whose answer no object of a resource is created."""
     hooks = (hook for configuration in view.state.of(Kind.WEBHOOK).values() for hook in configuration.webhooks)
-    asked = (hook for hook in hooks if hook.service != "/" and hook.is_asked(group, resource))
-    dead = (_dead(view, hook) for hook in asked) if Kind.POD not in view.hidden else ()
+    relevant = (hook for hook in hooks if hook.service != "/" and hook.is_asked(group, resource))
+    dead = (_dead(view, hook) for hook in relevant) if Kind.POD not in view.hidden else ()
     return next((hook for hook in dead if hook is not None), None)
 
 

@@ -87,17 +87,17 @@ class GoalQuestion:
         Raises:
             RequestError: It does not exist, or does not provision.
         """
-        wanted = self._given[name]
+        pool_name = self._given[name]
         usable = {pool.name: pool for pool in usable_pools(self.base.inventory.nodepools)}
-        if wanted not in usable:
+        if pool_name not in usable:
             there = f"there are {', '.join(sorted(usable))}" if usable else "there is none"
             why = (
                 "is excluded: it is static, not ready, being deleted, or another provider's"
-                if wanted in {pool.name for pool in self.base.inventory.nodepools}
+                if pool_name in {pool.name for pool in self.base.inventory.nodepools}
                 else "is not there"
             )
-            raise RequestError(f"NodePool {wanted!r:.80} {why}; {there}")
-        return usable[wanted]
+            raise RequestError(f"NodePool {pool_name!r:.80} {why}; {there}")
+        return usable[pool_name]
 
     def report(self, done: int = 0, total: int = 0) -> None:  # noqa: ARG002 - an engine's own progress is not shown
         """Report the progress of the search; used as reporter."""
@@ -160,8 +160,8 @@ class GoalQuestion:
             return composed(self.base, [changes[index] for index in chosen])
 
         def values(sets: Iterable[Chosen]) -> Iterator[tuple[float, ...]]:
-            wanted = ((chosen, edits_of(chosen) or ()) for chosen in sets)
-            for (chosen, edits), measured in self.measured(((each, each[1]) for each in wanted), (mode,)):
+            with_edits = ((chosen, edits_of(chosen) or ()) for chosen in sets)
+            for (chosen, edits), measured in self.measured(((each, each[1]) for each in with_edits), (mode,)):
                 if measured is None:
                     yield (float("inf"),)
                 else:

@@ -87,6 +87,6 @@ def solve_goal(
     if goal_found is None:
         raise no_such("goal", f"{goal:.60}", GOALS)
     start = edited_base(base, on_top_of.edits if on_top_of is not None else ())
-    asked = GoalQuestion(start, goal_found, given, reporter, each, has_prices=base.has_prices)
-    solution = _FINDERS[goal](asked)
-    return replace(solution, goal=goal, question=asked.asked, on_top_of=on_top_of, has_prices=asked.has_prices)
+    asking = GoalQuestion(start, goal_found, given, reporter, each, has_prices=base.has_prices)
+    solution = _FINDERS[goal](asking)
+    return replace(solution, goal=goal, question=asking.asked, on_top_of=on_top_of, has_prices=asking.has_prices)

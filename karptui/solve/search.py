@@ -40,8 +40,8 @@ def highest_good(count: int, are_good: Callable[[Iterable[int]], Iterable[bool]]
     verdicts: dict[int, bool] = {}
 
     def learn(positions: Iterable[int]) -> None:
-        wanted = [position for position in dict.fromkeys(positions) if position not in verdicts]
-        verdicts.update(zip(wanted, are_good(wanted), strict=True))
+        unknown = [position for position in dict.fromkeys(positions) if position not in verdicts]
+        verdicts.update(zip(unknown, are_good(unknown), strict=True))
 
     def good(position: int) -> bool:
         learn([position])

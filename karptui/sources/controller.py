@@ -44,10 +44,10 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
     """
     idle: tuple[Mapping[str, Any], str, str] | None = None
     refusals: list[ApiError] = []
-    asked = 0
+    attempts = 0
     for place in places(client, read_seconds=read_seconds):
         for kind, group, resource in _PLACES:
-            asked += 1
+            attempts += 1
             try:
                 documents = _list(client, path_in(group, place.namespace, resource), read_seconds)
             except ApiError as error:
@@ -63,7 +63,7 @@ def read_controller(client: ProxyClient, *, read_seconds: float = READ_SECONDS) 
             break
     if idle is not None:
         return _info(client, *idle, read_seconds)
-    if len(refusals) == asked:
+    if len(refusals) == attempts:
         raise _refused(refusals)
     if others := _others(client, "", read_seconds):
         raise ControllerError(

@@ -117,12 +117,12 @@ def places(client: ProxyClient, *, read_seconds: float) -> Iterator[Home]:
         SourceError: when the server does not answer.
     """
     yield Home(OWN_NAMESPACE)
-    asked = _Questions(client, read_seconds)
-    leases = asked.leases()
+    questions = _Questions(client, read_seconds)
+    leases = questions.leases()
     holders = {namespace: _holder(lease) for namespace, lease in leases.items() if namespace != OWN_NAMESPACE}
-    if (proven := asked.accounts([*holders, USUAL_NAMESPACE])) is not None:
+    if (proven := questions.accounts([*holders, USUAL_NAMESPACE])) is not None:
         yield from (Home(namespace, accounts=accounts) for namespace, accounts in proven.items())
-    elif asked.is_karpenter_at_work():
+    elif questions.is_karpenter_at_work():
         document = leases.get(OWN_NAMESPACE)
         for namespace, holder in holders.items():
             if document is None or _was_given_up_before(document, leases[namespace]):

@@ -173,19 +173,19 @@ def losses(inventory: Inventory) -> tuple[Loss, ...]:
 
 def drills(
     base: WhatIfBase,
-    wanted: Iterable[Loss] = (),
+    chosen_losses: Iterable[Loss] = (),
     reporter: Reporter = silent,
     each: Each = one_by_one,
 ) -> tuple[Drill, ...]:
     """Return the outcome of losses, each alone: by kind, the worst first.
 
     Args:
-        wanted: The losses; without any, every zone, capacity type and NodePool that has nodes.
+        chosen_losses: The losses; without any, every zone, capacity type and NodePool that has nodes.
 
     Raises:
         RequestError: The cluster has no such zone, capacity type or NodePool.
     """
-    drills = list(each(drill, base, dict.fromkeys(wanted or losses(base.inventory)), reporter))
+    drills = list(each(drill, base, dict.fromkeys(chosen_losses or losses(base.inventory)), reporter))
     kinds = list(LossKind)
     return tuple(sorted(drills, key=lambda drilled: (kinds.index(drilled.loss.kind), -drilled.waiting, -drilled.pods)))
 

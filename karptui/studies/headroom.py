@@ -102,7 +102,7 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
 
 def headrooms(
     base: WhatIfBase,
-    wanted: Sequence[SamplePod],
+    samples: Sequence[SamplePod],
     *,
     most: int = MOST,
     pool: str = "",
@@ -118,8 +118,8 @@ def headrooms(
         RequestError: A pod cannot be added.
     """
     rooms: list[Headroom] = []
-    for room in each(_of_sample, (base, most, (pool,) if pool else ()), wanted, silent):
-        reporter(len(rooms), len(wanted))
+    for room in each(_of_sample, (base, most, (pool,) if pool else ()), samples, silent):
+        reporter(len(rooms), len(samples))
         rooms.append(room)
 
     def fewest(room: Headroom) -> tuple[int, int, int, str]:
@@ -165,12 +165,12 @@ def headroom(
     if len(copies) < most:
         raise RequestError(f"{sample.name}: its pods cannot be copied")
     usable = [pool.name for pool in edited.prepared.pools]
-    asked = usable if pools is None else pools
+    pools_alone = usable if pools is None else pools
     ignored = {pod.pod.uid: pod for pod in edited.prepared.ignored}
     if not usable or all(pod.uid in ignored for pod in copies):
         reason = passed_over_text(ignored[copies[0].uid]) if usable else NO_POOLS
-        return _without_karpenter(base, sample, edited, copies, asked=asked, reason=reason)
-    steps = 2 + len(asked)
+        return _without_karpenter(base, sample, edited, copies, pools_alone=pools_alone, reason=reason)
+    steps = 2 + len(pools_alone)
     reporter(0, steps)
     trial = PodTrial(edited, edited.inventory, copies)
     fits = trial.greatest(trial.needs_no_node, most, trial.on_nodes(most))
@@ -184,7 +184,7 @@ def headroom(
     total = trial.greatest(lambda count: not trial.settled(count).waiting, most, most - filled.waiting)
     end = trial.settled(total)
     rooms: list[PoolRoom] = []
-    for answered in each(_pool_room, (edited, copies, most), asked, silent):
+    for answered in each(_pool_room, (edited, copies, most), pools_alone, silent):
         reporter(2 + len(rooms), steps)
         rooms.append(answered)
     return Headroom(
@@ -271,7 +271,7 @@ def _without_karpenter(
     edited: Situation,
     copies: Sequence[Pod],
     *,
-    asked: Sequence[str],
+    pools_alone: Sequence[str],
     reason: str,
 ) -> Headroom:
     """Return the headroom without Karpenter: pods that kube-scheduler binds."""
@@ -291,7 +291,7 @@ def _without_karpenter(
         new_nodes=0,
         price_per_hour=0.0,
         reason="" if is_at_least else reason,
-        pools=tuple(_closed(edited, pool, reason) for pool in edited.inventory.nodepools if pool.name in asked),
+        pools=tuple(_closed(edited, pool, reason) for pool in edited.inventory.nodepools if pool.name in pools_alone),
         buffered=0,
         tried=len(copies),
         assumed=(*ASSUMED, *base.types.notes),

@@ -233,7 +233,7 @@ def groups(inventory: Inventory) -> tuple[str, ...]:
 
 def rehearsals(
     base: WhatIfBase,
-    wanted: Sequence[str] = (),
+    names: Sequence[str] = (),
     manifests: Sequence[AnyEdit] = (),
     *,
     at_once: int = 1,
@@ -244,14 +244,14 @@ def rehearsals(
     """Return the result of moving each node group, and all together if there are several.
 
     Args:
-        wanted: Names of node groups, or ``label=value`` of nodes; every node group without any.
+        names: Names of node groups, or ``label=value`` of nodes; every node group without any.
         manifests: Edits applied first: planned NodePools, NodeClasses and DaemonSets.
 
     Raises:
         RequestError: There is no such node group.
         EditError: A manifest is invalid.
     """
-    chosen = [(name, _nodes(base.inventory, name)) for name in wanted or groups(base.inventory)]
+    chosen = [(name, _nodes(base.inventory, name)) for name in names or groups(base.inventory)]
     if len(chosen) > 1:
         every = {node.name: node for _, nodes in chosen for node in nodes}
         chosen.append((TOGETHER, tuple(every.values())))
@@ -325,8 +325,8 @@ def _absent_daemons(
     edited: Situation, daemons: Iterable[str], launches: Iterable[DrillLaunch]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the DaemonSets that run on no instance type of some NodePools whose nodes come, with these."""
-    wanted = {launch.pool_name for launch in launches}
-    templates = [template for template in edited.prepared.templates if template.name in wanted]
+    pool_names = {launch.pool_name for launch in launches}
+    templates = [template for template in edited.prepared.templates if template.name in pool_names]
     running = {t.name: {daemon.daemonset_key for group in t.groups for daemon in group.daemons} for t in templates}
     for name in daemons:
         without = tuple(pool for pool, keys in running.items() if name.partition("/")[2] not in keys)

@@ -168,16 +168,16 @@ def rightsize(
         RequestError: There are no recommendations, or none is for a workload with pods.
     """
     pods = workloads_of(base.inventory)
-    wanted: dict[str, dict[str, Recommendation]] = {}
+    by_workload: dict[str, dict[str, Recommendation]] = {}
     for item in recommendations.items:
-        wanted.setdefault(item.workload, {})[item.container] = item
-    if not wanted:
+        by_workload.setdefault(item.workload, {})[item.container] = item
+    if not by_workload:
         raise RequestError(NO_USAGE)
     sizings_by_workload = {
-        key: size(key, pods[key], items, used_memory or {}) for key, items in wanted.items() if key in pods
+        key: size(key, pods[key], items, used_memory or {}) for key, items in by_workload.items() if key in pods
     }
     if not sizings_by_workload:
-        raise RequestError(f"none of the {len(wanted)} workloads with recommendations has pods in this cluster")
+        raise RequestError(f"none of the {len(by_workload)} workloads with recommendations has pods in this cluster")
     then, recreated = sized(
         base, {old: new for _, resized in sizings_by_workload.values() for old, new in resized.items()}
     )
@@ -201,7 +201,7 @@ def rightsize(
     return RightSize(
         recommendations=recommendations,
         sizings=tuple(sorted(sizings, key=lambda sizing: (-(sizing.saves_alone or 0.0), sizing.workload))),
-        unmatched=tuple(sorted(wanted.keys() - pods.keys())),
+        unmatched=tuple(sorted(by_workload.keys() - pods.keys())),
         without=sum(not template.is_daemonset_owned and not template.is_node_owned for template in others),
         is_usage_known=bool(used_memory),
         scratch=scratch,
@@ -221,7 +221,7 @@ def workloads_of(inventory: Inventory) -> dict[str, list[Pod]]:
 
 
 def size(
-    workload: str, pods: Sequence[Pod], wanted: Mapping[str, Recommendation], used_memory: Mapping[str, int]
+    workload: str, pods: Sequence[Pod], recommended: Mapping[str, Recommendation], used_memory: Mapping[str, int]
 ) -> tuple[Sizing, Templates]:
     """Return a workload's new requests, and its changed templates."""
     used = max(used_memory.get(pod.key, 0) for pod in pods)
@@ -230,7 +230,7 @@ def size(
     ((shown, _),) = Counter(pod.template for pod in pods).most_common(1)
     containers: dict[PodTemplate, tuple[ContainerRequests, ...]] = {}
     for template in dict.fromkeys(pod.template for pod in pods):
-        changed = containers[template] = _changed(template, wanted, used, caveats)
+        changed = containers[template] = _changed(template, recommended, used, caveats)
         requests = _effective(template, changed)
         if requests != template.requests:
             resized[template] = replace(template, requests=requests, containers=changed)
@@ -239,12 +239,12 @@ def size(
         for old, new in zip(shown.containers, containers[shown], strict=True)
         if old is not new
     )
-    mode = next(iter(wanted.values())).update_mode
+    mode = next(iter(recommended.values())).update_mode
     names = {container.name for pod in pods for container in pod.template.containers}
     conditions = {
-        Caveat.NO_CONTAINER: not names.issuperset(wanted),
-        Caveat.UNSURE: any(recommendation.is_unsure for recommendation in wanted.values()),
-        Caveat.HPA: any(recommendation.has_hpa for recommendation in wanted.values()),
+        Caveat.NO_CONTAINER: not names.issuperset(recommended),
+        Caveat.UNSURE: any(recommendation.is_unsure for recommendation in recommended.values()),
+        Caveat.HPA: any(recommendation.has_hpa for recommendation in recommended.values()),
         Caveat.VPA_ACTS: bool(sizes) and mode not in ("", "Off"),
         Caveat.NO_PATCH: bool(sizes) and workload.partition("/")[0] not in PATCHED,
     }
@@ -265,18 +265,18 @@ def _differing(of: ContainerRequests, other: ContainerRequests) -> ResourceList:
 
 
 def _changed(
-    template: PodTemplate, wanted: Mapping[str, Recommendation], used: int, caveats: set[Caveat]
+    template: PodTemplate, recommended: Mapping[str, Recommendation], used: int, caveats: set[Caveat]
 ) -> tuple[ContainerRequests, ...]:
     """Return the containers with recommended requests; what limits them is added to the caveats."""
     before = template.containers
     if template.has_pod_level_requests:
         caveats.add(Caveat.POD_LEVEL)
         return before
-    changed = tuple(_sized(container, wanted.get(container.name), SIZED, caveats) for container in before)
+    changed = tuple(_sized(container, recommended.get(container.name), SIZED, caveats) for container in before)
     running = add(*(container.requests for container in changed if container.is_sidecar or not container.is_init))
     if memory_bytes(running) < used:
         caveats.add(Caveat.USAGE)
-        changed = tuple(_sized(container, wanted.get(container.name), (CPU,), caveats) for container in before)
+        changed = tuple(_sized(container, recommended.get(container.name), (CPU,), caveats) for container in before)
     if _is_guaranteed(before) and not _is_guaranteed(changed):
         caveats.add(Caveat.GUARANTEED)
     return changed

@@ -102,8 +102,8 @@ def _is_in(case: VerdictCase, workload: str, pool: str) -> bool:
 def _evicted(case: VerdictCase, reasons: Collection[str], pool: str) -> list[tuple[str, int]]:
     """Return the workload whose pods Karpenter evicted most often for these reasons, with the number; empty if few."""
     moved = case.advice.moved if case.advice is not None else ()
-    told = (item for item in moved if set(reasons) & {*item.reasons})
-    most = next((item for item in told if _is_in(case, item.workload, pool)), None)
+    evictions = (item for item in moved if set(reasons) & {*item.reasons})
+    most = next((item for item in evictions if _is_in(case, item.workload, pool)), None)
     return [(most.workload, most.moves)] if most is not None and most.moves >= FEWEST else []
 
 
@@ -232,8 +232,8 @@ def _count_rescales(
 def _rebalanced(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield that the AWS Node Termination Handler drains nodes on recommendations, and Karpenter removes them."""
     recommended = {event.involved_name for event in case.recent("RebalanceRecommendation")}
-    told = {event.involved_name: event for event in case.recent("CordonAndDrain")}
-    drained = [e for name, e in told.items() if name in recommended and e.source == TERMINATION_HANDLER]
+    drains = {event.involved_name: event for event in case.recent("CordonAndDrain")}
+    drained = [e for name, e in drains.items() if name in recommended and e.source == TERMINATION_HANDLER]
     first_ns = min((event.first_ns for event in drained), default=0)
     removed = _removed_since(case, first_ns, (Removal.EMPTY,))
     if len(drained) < FEWEST_SWINGS or 2 * len(removed) < len(drained):
@@ -255,8 +255,8 @@ def _rebalanced(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 def _without_metrics(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield HorizontalPodAutoscalers that have long been unable to read metrics, or the workload that they scale."""
-    told = case.recent(*_NOT_SCALED, kind="HorizontalPodAutoscaler", within_ns=WAVE_NS)
-    late = {key_of(event): event for event in told if event.last_ns - event.first_ns >= WAVE_NS}
+    failures = case.recent(*_NOT_SCALED, kind="HorizontalPodAutoscaler", within_ns=WAVE_NS)
+    late = {key_of(event): event for event in failures if event.last_ns - event.first_ns >= WAVE_NS}
     for message, events in group_by(late.values(), lambda event: event.message.rpartition(_METRICS)[2]).items():
         names = tuple(map(key_of, events))
         yield ClusterFinding(

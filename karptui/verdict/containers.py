@@ -136,12 +136,12 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         line = lines.get(pod.node)
         if line is not None and line.not_ready_ns is not None:
             continue
-        told = events.get(key)
-        messages[key] = told.message.removeprefix(_ERROR) if told is not None else pod.message
+        warning = events.get(key)
+        messages[key] = warning.message.removeprefix(_ERROR) if warning is not None else pod.message
         if pod.waiting_reason in _IMAGES:
             groups[IMAGE, pod.image].append(pod)
-        elif told is not None and told.reason != "Failed":
-            groups[told.reason, _of_any_pod(told, pod.node)].append(pod)
+        elif warning is not None and warning.reason != "Failed":
+            groups[warning.reason, _of_any_pod(warning, pod.node)].append(pod)
         elif pod.waiting_reason not in CREATING or _is_unexplained(pod, case.now_ns):
             groups[pod.waiting_reason, messages[key]].append(pod)
     for (reason, image), pods in _with_common_errors(groups, messages).items():
@@ -242,7 +242,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for pod in case.crashing:
         if pod.controller and pod.key not in karpenter:
             controllers[pod.controller].append(pod)
-    told = _crash_words(case) if controllers else {}
+    crash_words = _crash_words(case) if controllers else {}
     single = [pod for pods in controllers.values() if len(pods) < FEWEST_CRASHING for pod in pods]
     single = [pod for pod in single if case.now_ns - pod.since_ns >= CRASHED_NS]
     agents = [pod for pod in single if pod.owner.startswith(_DAEMONSET)]
@@ -262,7 +262,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         yield _of_pods(
             pods,
             pods[0].image,
-            words=next((told[pod.key] for pod in pods if pod.key in told), "") or next(runtime, ""),
+            words=next((crash_words[pod.key] for pod in pods if pod.key in crash_words), "") or next(runtime, ""),
             severity=FindingSeverity.WARNING if difference is None and is_replaced else FindingSeverity.ERROR,
             since_ns=min(pod.since_ns for pod in pods),
             of_nodes=len({*nodes, *runs}) if runs and not is_replaced else 0,
@@ -347,8 +347,8 @@ def unended_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         stays = line is not None and line.has_node and line.not_ready_ns is None and not line.goes
         if stays and case.now_ns - pod.since_ns >= UNENDED_NS:
             late[pod.key] = pod
-    told = case.recent("FailedKillPod", kind="Pod") if late else ()
-    killed = {key_of(event): event.message for event in told}
+    failures = case.recent("FailedKillPod", kind="Pod") if late else ()
+    killed = {key_of(event): event.message for event in failures}
     groups: defaultdict[tuple[str, bool, tuple[str, ...]], list[StartingPod]] = defaultdict(list)
     for key, pod in late.items():
         groups[pod.owner, key in killed, pod.finalizers].append(pod)

@@ -135,8 +135,8 @@ def _second_karpenter(case: VerdictCase) -> Iterator[ClusterFinding]:
 def _second_autoscaler(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield a finding if the Cluster Autoscaler adds nodes for pods that Karpenter also serves."""
     scaled = case.recent(SCALED_UP, kind="Pod")
-    told = case.recent("Nominated", kind="Pod") if scaled else ()
-    nominated = {*map(key_of, told)}
+    nominations = case.recent("Nominated", kind="Pod") if scaled else ()
+    nominated = {*map(key_of, nominations)}
     scaled = [event for event in scaled if key_of(event) in nominated]
     if not scaled:
         return

@@ -62,8 +62,8 @@ def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for event in case.recent(FAILED_CREATE, within_ns=RECENT_NS):
         if _NAMESPACE_ENDS in event.message and case.now_ns - event.first_ns < NAMESPACE_ENDS_NS:
             continue
-        running, wanted = case.replicas.get(_owner(event), (0, 1))
-        if _TRIED_AGAIN in event.message or running >= wanted:
+        running, desired = case.replicas.get(_owner(event), (0, 1))
+        if _TRIED_AGAIN in event.message or running >= desired:
             continue
         refusal = read_refusal(event.message)
         groups[refusal.manner, refusal.name or refusal.message].append(event)
@@ -78,7 +78,7 @@ def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             objects=tuple(owners),
             names=(name, *(owner.partition("/")[2] for owner in owners)),
             nodes=sum(running for running, _ in counts) if len(counts) == len(owners) else 0,
-            of_nodes=sum(wanted for _, wanted in counts) if len(counts) == len(owners) else 0,
+            of_nodes=sum(desired for _, desired in counts) if len(counts) == len(owners) else 0,
             detail=read_refusal(latest.message).message,
             manner=manner,
             screen="events" if latest.message else "",
@@ -90,18 +90,18 @@ def stopped_controllers(case: VerdictCase) -> Iterator[ClusterFinding]:
 
     Missing pods alone are no sign: lists are made one after the other, and pods come and go in between.
     """
-    told = case.unobserved
-    owners = (*told.changed, *told.short)
-    if told.changed and len(owners) >= (1 if told.renewed_ns else MANY_UNOBSERVED):
+    unobserved = case.unobserved
+    owners = (*unobserved.changed, *unobserved.short)
+    if unobserved.changed and len(owners) >= (1 if unobserved.renewed_ns else MANY_UNOBSERVED):
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.CONTROLLERS_STOPPED,
-            since_ns=told.renewed_ns or told.since_ns or None,
+            since_ns=unobserved.renewed_ns or unobserved.since_ns or None,
             objects=owners,
             names=tuple(owner.partition("/")[2] for owner in owners),
-            nodes=len(told.short),
+            nodes=len(unobserved.short),
             of_nodes=len(owners),
-            manner=Manner.PLAIN if told.renewed_ns else Manner.ON_SIGNS,
+            manner=Manner.PLAIN if unobserved.renewed_ns else Manner.ON_SIGNS,
         )
 
 

@@ -98,8 +98,8 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 def _nominated(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield NodePools with drifted nodes that Karpenter nominates for pending pods again and again: it keeps them."""
-    told = (e for e in case.recent(DISRUPTION_BLOCKED, within_ns=NOMINATED_NS) if e.message == NOMINATED_MESSAGE)
-    names = {e.involved_name for e in told if e.count >= FEWEST and e.last_ns - e.first_ns >= NOMINATED_NS}
+    blocked = (e for e in case.recent(DISRUPTION_BLOCKED, within_ns=NOMINATED_NS) if e.message == NOMINATED_MESSAGE)
+    names = {e.involved_name for e in blocked if e.count >= FEWEST and e.last_ns - e.first_ns >= NOMINATED_NS}
     pools: dict[str, list[VerdictNode]] = {}
     for line in case.nodes if names else ():
         claim = line.claim

@@ -815,6 +815,6 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
             kind: The kind of object that they are about; any if it is empty.
             within_ns: That time.
         """
-        told = (event for reason in sorted(reasons) for event in self.events_by_reason.get(reason, ()))
+        events = (event for reason in sorted(reasons) for event in self.events_by_reason.get(reason, ()))
         oldest_ns = self.now_ns - within_ns
-        return [event for event in told if event.last_ns >= oldest_ns and (not kind or event.involved_kind == kind)]
+        return [event for event in events if event.last_ns >= oldest_ns and (not kind or event.involved_kind == kind)]

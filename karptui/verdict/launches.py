@@ -88,12 +88,12 @@ def launch_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Cluster
     yield from _not_registering(case, {ref for finding in findings for ref in finding.objects})
 
 
-def _not_registering(case: VerdictCase, told: AbstractSet[str]) -> Iterator[ClusterFinding]:
+def _not_registering(case: VerdictCase, reported: AbstractSet[str]) -> Iterator[ClusterFinding]:
     """Yield NodePools whose last nodes did not register, unless another finding is about their launches."""
     for pool in served_pools(case.pools):
         health = condition_of(pool.conditions, "NodeRegistrationHealthy")
         claims = [line.claim.name for line in case.nodes if line.claim is not None and line.pool == pool.name]
-        is_told = not told.isdisjoint([f"NodePool/{pool.name}", *(f"NodeClaim/{name}" for name in claims)])
+        is_told = not reported.isdisjoint([f"NodePool/{pool.name}", *(f"NodeClaim/{name}" for name in claims)])
         is_failing = health is not None and health.status == "False" and health.reason == _UNREGISTERED
         if health is None or not is_failing or is_told or pool.is_deleting:
             continue
@@ -364,8 +364,8 @@ def early_ends(case: VerdictCase) -> dict[str, list[Event]]:
     of_claims = case.recent(*INSTANCE_ENDS, kind="NodeClaim")
     if not of_claims:
         return ends
-    told = case.recent(*INSTANCE_ENDS, kind="Node")
-    of_nodes = {event.first_ns // NS_PER_SECOND + second for event in told for second in (-1, 0, 1)}
+    instance_ends = case.recent(*INSTANCE_ENDS, kind="Node")
+    of_nodes = {event.first_ns // NS_PER_SECOND + second for event in instance_ends for second in (-1, 0, 1)}
     # A NodeClaim that Karpenter deletes for another reason has no TerminatingOnInterruption.
     interrupted = {event.involved_name for event in case.recent(BY_INTERRUPTION, kind="NodeClaim")}
     interrupted -= {event.involved_name for event in case.recent("SpotInterrupted", kind="NodeClaim")}
@@ -524,8 +524,8 @@ def _join_patience_ns(claim: NodeClaim) -> int:
 
 def _replaces(case: VerdictCase, names: Collection[str]) -> tuple[str, ...]:
     """Return the disruption reasons of the nodes that NodeClaims replace; empty if they replace none."""
-    told = case.events_by_reason.get(LAUNCHING, ())
-    reasons = (command_reason(event.message) for event in told if event.involved_name in names)
+    launch_events = case.events_by_reason.get(LAUNCHING, ())
+    reasons = (command_reason(event.message) for event in launch_events if event.involved_name in names)
     return tuple(sorted({str(reason) for reason in reasons if reason is not None}))
 
 
@@ -605,8 +605,8 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
 
 def _denied_to_cni(case: VerdictCase) -> str:
     """Return the EC2 action that the VPC CNI reports to be denied, such as ``ec2:DescribeNetworkInterfaces``."""
-    told = (_DENIED.search(event.message) for event in case.recent("MissingIAMPermissions", kind="Pod"))
-    return next((match[1] for match in told if match is not None), "")
+    matches = (_DENIED.search(event.message) for event in case.recent("MissingIAMPermissions", kind="Pod"))
+    return next((match[1] for match in matches if match is not None), "")
 
 
 def _missing_agent(case: VerdictCase, claim: NodeClaim) -> tuple[str, ...]:

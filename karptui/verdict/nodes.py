@@ -176,7 +176,7 @@ def _is_emptied(line: VerdictNode, case: VerdictCase) -> bool:
 
 def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield nodes that rebooted, were not ready or ran out of memory several times in the last hour, and are ready."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for manner, reason in _RECURRING.items():
         times: dict[str, dict[str, Event]] = {}
         for event in case.recent(reason, kind="Node"):
@@ -190,9 +190,9 @@ def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
             if max(sources.values()) >= FEWEST_FLAPS and not is_over:
                 counts[name] = max(sources.values())
         ready = [line for line in case.nodes if line.has_node and line.not_ready_ns is None and not line.goes]
-        lines = [line for line in ready if line.name in counts and line.name not in told]
+        lines = [line for line in ready if line.name in counts and line.name not in reported]
         events = [event for line in lines for event in times[line.name].values()]
-        told |= {line.name for line in lines}
+        reported |= {line.name for line in lines}
         if lines:
             yield _of_nodes(
                 FindingCode.UNHEALTHY,
@@ -317,15 +317,15 @@ def _vanished(case: VerdictCase) -> Iterator[ClusterFinding]:
 def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield nodes that are short of something, and evictions for want of it: by resource, as far as that is told."""
     for pressure, resources in _PRESSURES.items():
-        wanted, told = _evictions(case, resources), _reclaimed(case, resources)
-        usual = max(wanted, key=lambda name: len(wanted[name]), default="")
-        groups: dict[str, list[tuple[VerdictNode, int]]] = {resource: [] for resource in wanted}
+        evictions_by_resource, reclaimed = _evictions(case, resources), _reclaimed(case, resources)
+        usual = max(evictions_by_resource, key=lambda name: len(evictions_by_resource[name]), default="")
+        groups: dict[str, list[tuple[VerdictNode, int]]] = {resource: [] for resource in evictions_by_resource}
         for line in case.nodes:
             condition = condition_of(line.node.conditions, pressure) if line.node is not None else None
             if condition is not None and condition.status == "True" and line.not_ready_ns is None and not line.goes:
-                groups.setdefault(told.get(line.name, usual), []).append((line, condition.last_transition_ns))
+                groups.setdefault(reclaimed.get(line.name, usual), []).append((line, condition.last_transition_ns))
         for resource, lines in groups.items():
-            evictions = wanted.get(resource, ())
+            evictions = evictions_by_resource.get(resource, ())
             evicted, last_ns = pods_of(evictions), max((event.last_ns for event in evictions), default=0)
             if lines or (len(evicted) >= _MANY_EVICTED and case.now_ns - last_ns <= _OVER_NS):
                 yield _of_nodes(
@@ -343,15 +343,15 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 def _reclaimed(case: VerdictCase, resources: Sequence[str]) -> dict[str, str]:
     """Return what the kubelets of nodes tried to reclaim last."""
-    told = sorted(case.recent("EvictionThresholdMet", kind="Node"), key=lambda event: event.last_ns)
-    named = ((event.involved_name, event.message.rpartition(" ")[2]) for event in told)
+    reached = sorted(case.recent("EvictionThresholdMet", kind="Node"), key=lambda event: event.last_ns)
+    named = ((event.involved_name, event.message.rpartition(" ")[2]) for event in reached)
     return {node: resource for node, resource in named if resource in resources}
 
 
 def _filling_up(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield nodes without disk pressure whose kubelet needs disk space and finds no images to delete."""
-    told = case.recent("FreeDiskSpaceFailed", kind="Node", within_ns=_OVER_NS)
-    events = {event.involved_name: event for event in told if event.count >= _MANY_EVICTED}
+    failures = case.recent("FreeDiskSpaceFailed", kind="Node", within_ns=_OVER_NS)
+    events = {event.involved_name: event for event in failures if event.count >= _MANY_EVICTED}
     lines = [line for line in case.nodes if line.name in events and line.not_ready_ns is None and not line.goes]
     lines = [line for line in lines if line.node is not None and not _has_disk_pressure(line.node)]
     if lines:
@@ -415,12 +415,12 @@ def _of_nodes(
 
 def _evictions(case: VerdictCase, resources: Sequence[str]) -> dict[str, list[Event]]:
     """Return the events of the last hour about pods that kubelets evicted for want of resources, by resource."""
-    wanted: dict[str, list[Event]] = {}
+    by_resource: dict[str, list[Event]] = {}
     for event in case.recent("Evicted"):
         for resource in resources if event.source == KUBELET else ():
             if f"low on resource: {resource}" in event.message:
-                wanted.setdefault(resource, []).append(event)
-    return wanted
+                by_resource.setdefault(resource, []).append(event)
+    return by_resource
 
 
 def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:

@@ -263,10 +263,10 @@ def freshness(report: AdviceAround | None, overview: Overview, now_ns: int) -> P
             return ((f"the rules failed: {clean(problem)}", Tone.FAULT),)
         return (unready_line(overview, "the rules are running"),)
     age = max(now_ns - report.now_ns, 0) // NS_PER_SECOND
-    asked = f"rules evaluated {f'{duration_text(age)} ago' if age else 'just now'}"
+    evaluated = f"rules evaluated {f'{duration_text(age)} ago' if age else 'just now'}"
     if report.failures:
-        return ((f"{asked}; {clean(report.failures[0])}", Tone.FAULT),)
-    return ((asked, Tone.MUTED),)
+        return ((f"{evaluated}; {clean(report.failures[0])}", Tone.FAULT),)
+    return ((evaluated, Tone.MUTED),)
 
 
 _DOCUMENTS: Final = frozenset(

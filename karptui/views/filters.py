@@ -208,12 +208,12 @@ def _word_test(term: WordTerm, text: Callable[[ItemT], str]) -> Callable[[ItemT]
 
 def _text_test(term: FieldTerm, field: Field[ItemT], now_ns: int) -> Callable[[ItemT], bool]:
     patterns = [re.compile(translate(option.strip())) for option in term.value.split(",")]
-    wanted = (term.operator != "!=") is not term.negated
+    is_expected = (term.operator != "!=") is not term.negated
 
     def matches(item: ItemT) -> bool:
         value = field.value(item, now_ns)
         texts = value if isinstance(value, tuple) else ("" if value is None else str(value),)
-        return any(pattern.match(text.lower()) for pattern in patterns for text in texts or ("",)) is wanted
+        return any(pattern.match(text.lower()) for pattern in patterns for text in texts or ("",)) is is_expected
 
     return matches
 

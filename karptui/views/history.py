@@ -347,8 +347,8 @@ def sum_lines(steps: Sequence[HistoryStep], predictions: Mapping[PredictionKind,
     unpriced = sum(step.unpriced for step in counted_steps)
     without = f", without {counted(unpriced, 'node')} of unknown price" if unpriced else ""
     yield ((f"consolidation saved {amount} at the prices at the end{without}", Tone.NORMAL),)
-    if told := prediction_text(predictions):
-        yield ((told, Tone.NORMAL),)
+    if accuracy := prediction_text(predictions):
+        yield ((accuracy, Tone.NORMAL),)
     if refused:
         names = [f"{name} ({count_text(count)})" for name, count in refused.most_common()]
         yield (

@@ -63,8 +63,8 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
     if report.error:
         lines.append(((f"the pass ends early: {clean(report.error)}", Tone.FAULT),))
     if report.asked:
-        asked = " → ".join(f"{method} {counted(count, 'candidate')}" for method, count in report.asked)
-        lines.append(((f"asked: {asked}", Tone.MUTED),))
+        methods = " → ".join(f"{method} {counted(count, 'candidate')}" for method, count in report.asked)
+        lines.append(((f"asked: {methods}", Tone.MUTED),))
     return tuple(lines)
 
 

@@ -70,12 +70,12 @@ def _bin_lines(nodes: Sequence[Bin], resource: str, largest: int, width: int) ->
 
 
 def _heading(pool: str, nodes: Sequence[Bin], resource: str, width: int) -> Pieces:
-    asked, whole = sum(_asked_of(node, resource) for node in nodes), sum(_size_of(node, resource) for node in nodes)
+    requested, size = sum(_asked_of(node, resource) for node in nodes), sum(_size_of(node, resource) for node in nodes)
     pair = cpu_pair_text if resource == "cpu" else memory_pair_text
     pods = sum(len(node.pods) for node in nodes)
     name = f"─ {_pool_text(pool)} "
-    figures = f"{counted(len(nodes), 'node')}, {counted(pods, 'pod')}, {resource} {pair(asked, whole)} "
-    text = f"{figures}{percent_text(asked, whole)} "
+    figures = f"{counted(len(nodes), 'node')}, {counted(pods, 'pod')}, {resource} {pair(requested, size)} "
+    text = f"{figures}{percent_text(requested, size)} "
     return ((name, Tone.STRONG), (text, Tone.NORMAL), ("─" * max(width - len(name) - len(text), 0), Tone.MUTED))
 
 
@@ -108,12 +108,12 @@ def short_text(name: str, width: int) -> str:
 
 def blocks(daemons: int, pods: Iterable[int], size: int, cells: int) -> tuple[tuple[str, Tone], ...]:
     """Return the cells of a bin: DaemonSets, pods from largest to smallest, free room."""
-    asked = sorted((pod for pod in pods if pod > 0), reverse=True)
-    filled = min(max(round((daemons + sum(asked)) * cells / size), 1 if daemons or asked else 0), cells)
+    largest_first = sorted((pod for pod in pods if pod > 0), reverse=True)
+    filled = min(max(round((daemons + sum(largest_first)) * cells / size), 1 if daemons or largest_first else 0), cells)
     first = min(max(round(daemons * cells / size), 1 if daemons else 0), filled)
     drawn = ""
     position = float(first)
-    for pod in asked:
+    for pod in largest_first:
         end = min(position + pod * cells / size, float(cells))
         whole = int(end) - first - len(drawn)
         if pod * cells >= size and whole > 0:
@@ -245,10 +245,10 @@ def _pods(bins: Sequence[Bin]) -> int:
 
 
 def _used(bins: Sequence[Bin], resource: str, *, is_long: bool = False) -> str:
-    asked, whole = sum(_asked_of(node, resource) for node in bins), sum(_size_of(node, resource) for node in bins)
-    share = percent_text(asked, whole)
+    requested, size = sum(_asked_of(node, resource) for node in bins), sum(_size_of(node, resource) for node in bins)
+    share = percent_text(requested, size)
     pair = cpu_pair_text if resource == "cpu" else memory_pair_text
-    return f"{pair(asked, whole)} {share}" if is_long and bins else share
+    return f"{pair(requested, size)} {share}" if is_long and bins else share
 
 
 def _row(node: PackedNode, resource: str, largest: int, most: int) -> Iterator[tuple[str, Tone]]:

@@ -37,8 +37,8 @@ def removed_lines(removed: RemovedNode, now_ns: int) -> Iterator[Pieces]:
         yield (("What Karpenter reported", Tone.STRONG),)
         yield from (((_condition_text(*condition), Tone.NORMAL),) for condition in removed.conditions)
         # Karpenter reports the same events on a node and its NodeClaim.
-        told = {(event.reason, event.message): event for event in reversed(removed.events)}
-        yield from (((event_line(event), Tone.NORMAL),) for event in reversed(told.values()))
+        newest = {(event.reason, event.message): event for event in reversed(removed.events)}
+        yield from (((event_line(event), Tone.NORMAL),) for event in reversed(newest.values()))
 
 
 def _facts(removed: RemovedNode) -> Iterator[str]:

@@ -66,16 +66,16 @@ def rests_on(recommendations: Recommendations) -> str:
         recommendations.history_hours,
     )
     lengths = " to ".join(dict.fromkeys(map(_hours_text, recommendations.known_hours or ())))
-    asked = _hours_text(hours or 0)
+    history = _hours_text(hours or 0)
     if recommendations.source == PROMETHEUS:
         return (
             f"Prometheus: cpu at percentile {cpu:g} of 5-minute averages, {_MEMORY}, of the pod that uses most;"
-            f" {lengths or 'an unknown length'} of usage, {asked} asked for"
+            f" {lengths or 'an unknown length'} of usage, {history} asked for"
         )
     if recommendations.source == HISTORY:
         return (
             f"{HISTORY}: cpu at percentile {cpu:g} of the measurements of all pods of a workload together, {_MEMORY};"
-            f" {lengths or 'nothing'} measured in the last {asked}; peaks between measurements are unknown"
+            f" {lengths or 'nothing'} measured in the last {history}; peaks between measurements are unknown"
         )
     parts = (
         f"cpu at percentile {cpu:g}" if cpu is not None else "percentile unknown",

@@ -274,15 +274,15 @@ class _Bound:
 
     def __init__(self, outcome: ReplayOutcome, others: Iterable[Pod]) -> None:
         self._places: dict[str, PodPlace] = {}
-        wanted = {pod.uid: pod.key for pod in others}
-        if not wanted:
+        keys_by_uid = {pod.uid: pod.key for pod in others}
+        if not keys_by_uid:
             return
         inventory = outcome.prepared.inventory
         pools = {node.name: node.labels.get(NODEPOOL, "") for node in inventory.nodes}
         for pod in inventory.pods:
-            if pod.uid in wanted and pod.node_name in pools:
+            if pod.uid in keys_by_uid and pod.node_name in pools:
                 place = PodPlace(PlaceKind.NODE, pools[pod.node_name], pod.node_name)
-                self._places[wanted[pod.uid]] = place
+                self._places[keys_by_uid[pod.uid]] = place
 
     def place(self, key: str) -> PodPlace:
         """Return the node of a pod; `ABSENT` if it does not exist or is not bound."""

@@ -176,9 +176,9 @@ def _not_comparable(base: WhatIfBase, claim: NodeClaim, pods: Sequence[Pod], on_
         return "the pods that it was created for are gone"
     present_pods = (*pods, *(pod for pod in on_nodes.of(claim) if not is_reschedulable(pod)))
     for resource in (CPU, MEMORY):
-        asked = claim.requests.get(resource)  # including requests of DaemonSets, as Karpenter sets it
+        expected = claim.requests.get(resource)  # including requests of DaemonSets, as Karpenter sets it
         present = sum(pod.requests[resource].nano for pod in present_pods if resource in pod.requests)
-        if asked is not None and present < asked.nano // 2:
+        if expected is not None and present < expected.nano // 2:
             return "most of the pods that it was created for are gone"
     return ""
 

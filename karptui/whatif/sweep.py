@@ -119,10 +119,10 @@ class SweepPoint(msgspec.Struct, frozen=True):
         return self.pending, round(self.at_most_per_hour, 2), self.drifted
 
 
-def mode_for(base: WhatIfBase, sweep: Sweep, wanted: Replay) -> Replay:
+def mode_for(base: WhatIfBase, sweep: Sweep, replay: Replay) -> Replay:
     """Return the replay that a parameter affects: the next disruption, pending pods, or all pods if none is pending."""
-    if wanted is not Replay.PENDING:
-        return wanted
+    if replay is not Replay.PENDING:
+        return replay
     if sweep.is_of_disruption:
         return Replay.NEXT
     return Replay.PENDING if base.prepared.pending else Replay.SCRATCH

@@ -136,18 +136,18 @@ def variable_defaults(theme: Theme) -> dict[str, str]:
     return {name: color.hex for name, color in colors.items()}
 
 
-def readable(color: Color, grounds: tuple[Color, ...], wanted: float) -> Color:
+def readable(color: Color, grounds: tuple[Color, ...], ratio: float) -> Color:
     """Return the colour, moved towards black or white until it has enough contrast to every background.
 
     Args:
-        wanted: Contrast ratio to reach; otherwise the best possible is returned.
+        ratio: Contrast ratio to reach; otherwise the best possible is returned.
     """
-    if contrast(color, grounds[0]) >= wanted and all(contrast(color, ground) >= wanted for ground in grounds):
+    if contrast(color, grounds[0]) >= ratio and all(contrast(color, ground) >= ratio for ground in grounds):
         return color
     target = max((Color(0, 0, 0), Color(255, 255, 255)), key=lambda end: min(contrast(end, g) for g in grounds))
     for step in range(1, 21):
         moved = color.blend(target, step / 20, alpha=1.0)
-        if all(contrast(moved, ground) >= wanted for ground in grounds):
+        if all(contrast(moved, ground) >= ratio for ground in grounds):
             return moved
     return target
 

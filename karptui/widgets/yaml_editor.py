@@ -191,8 +191,8 @@ class YamlEditor(SparingTextArea):
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
         """Return which keys are text or belong to the list of completions."""
-        taken = ("up", "down", "tab", "enter", "escape")
-        return (self.completions.is_open and key in taken) or super().check_consume_key(key, character)
+        completion_keys = ("up", "down", "tab", "enter", "escape")
+        return (self.completions.is_open and key in completion_keys) or super().check_consume_key(key, character)
 
     def _break_line(self) -> None:
         """Begin a line as far in as this one, one level deeper after a colon."""

@@ -27,7 +27,7 @@ def types_of(
     zones = read_auto_mode(nodeclass).zones
     instance_types = auto_mode_types(nodeclass, Settings(), built_in_market("us-east-1", zones),
                                      facts=instance_type_facts().values(), prices=PriceSettings(auto_mode_share=share),
-                                     asked=asked)  # fmt: skip
+                                     requested_labels=asked)  # fmt: skip
     return {instance_type.name: instance_type for instance_type in instance_types}
 
 

@@ -35,11 +35,11 @@ _FAMILY: Final = f"{AWS_GROUP}/instance-family"
 def _a1_al2023(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
         nodeclass = context.ec2_nodeclass_of(pool)
-        wanted = context.requirements_of(pool).find(_FAMILY)
-        if nodeclass is None or nodeclass.family != AL2023 or wanted is None or wanted.complement:
+        families = context.requirements_of(pool).find(_FAMILY)
+        if nodeclass is None or nodeclass.family != AL2023 or families is None or families.complement:
             continue
-        if "a1" in wanted.values:
-            others = len(wanted.values) - 1
+        if "a1" in families.values:
+            others = len(families.values) - 1
             rest = f"the other {counted(others, 'family', 'families')} may" if others else "nothing is left"
             yield Finding(
                 severity=Severity.WARNING if others else Severity.ERROR,
@@ -210,13 +210,13 @@ def _subnet_addresses(context: AdviceContext) -> Iterator[Finding]:
             free = sum(subnet_room.free_addresses or 0 for subnet_room in rooms)
             if not refused and not (is_told and free < FEW_ADDRESSES):
                 continue
-            told = f"{counted(free, 'free IPv4 address', 'free IPv4 addresses')}" if is_told else ""
+            ips = f"{counted(free, 'free IPv4 address', 'free IPv4 addresses')}" if is_told else ""
             why = f"EC2 just refused a launch in {listed([s.id for s in refused])}" if refused else ""
             named = listed([subnet_room.id for subnet_room in rooms])
             yield Finding(
                 severity=Severity.ERROR if len(refused) == len(rooms) or (is_told and not free) else Severity.WARNING,
                 objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
-                fact=f"{EC2_KIND} {nodeclass.name} in zone {zone} ({named}): {', '.join(filter(None, (told, why)))}.",
+                fact=f"{EC2_KIND} {nodeclass.name} in zone {zone} ({named}): {', '.join(filter(None, (ips, why)))}.",
             )
 
 

@@ -233,10 +233,10 @@ def _own_zones(group: PodGroup) -> set[str] | None:
     alternatives = [Requirements.from_selectors(term.match_expressions) for term in template.required_node_terms or ()]
     zones: set[str] = set()
     for alternative in alternatives or [Requirements()]:
-        asked = Requirements.from_labels(template.node_selector).merge(alternative).find(ZONE)
-        if asked is None or asked.complement:
+        requirement = Requirements.from_labels(template.node_selector).merge(alternative).find(ZONE)
+        if requirement is None or requirement.complement:
             return None
-        zones |= asked.values
+        zones |= requirement.values
     return zones
 
 

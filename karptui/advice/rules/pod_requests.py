@@ -111,7 +111,7 @@ def _no_requests(context: AdviceContext) -> Iterator[Finding]:
     groups = [
         group
         for group in context.workload_groups
-        if not any((asked := group.template.requests.get(name)) is not None and asked.nano for name in (CPU, MEMORY))
+        if not any((amount := group.template.requests.get(name)) is not None and amount.nano for name in (CPU, MEMORY))
         and context.nodes_with(group.pods)
     ]
     if not groups:
@@ -304,14 +304,14 @@ def _waste(context: AdviceContext, pods: Iterable[_Measured], name: str) -> _Was
     requested = used = 0
     nodes, per_hour, is_priced = 0.0, 0.0, False
     for pod, node, seen in pods:
-        asked, peak = (
+        request, peak = (
             resources.nano(pod.requests, name) // unit,
             seen.peak_cpu_millis if is_cpu else seen.peak_memory_bytes,
         )
-        requested, used = requested + asked, used + peak
+        requested, used = requested + request, used + peak
         allocatable = node.allocatable_nano.get(name, 0) // unit
-        if asked > peak and allocatable:
-            share = (asked - peak) / allocatable
+        if request > peak and allocatable:
+            share = (request - peak) / allocatable
             price = context.price(node)
             nodes += share
             if price is not None:

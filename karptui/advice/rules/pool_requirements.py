@@ -66,8 +66,8 @@ def _lost(context: AdviceContext, pool: NodePool, nodeclass: Ec2NodeClass) -> di
     results: dict[str, int] = {}
     for arch, mask in (index.by_value if index is not None else {}).items():
         types = sum(1 for i in bits(mask) if catalogue.types[i].name in offered)
-        asked = Requirements((Requirement.of(ARCH, "In", (arch,)),))
-        if types and not any(image.intersects(asked) for image in images):
+        architecture = Requirements((Requirement.of(ARCH, "In", (arch,)),))
+        if types and not any(image.intersects(architecture) for image in images):
             results[arch] = types
     return results
 
@@ -105,12 +105,12 @@ def _capacity_type_open(context: AdviceContext) -> Iterator[Finding]:
         are = verb(len(spot) or len(nodes), "is", "are")
         fact += f"; {share(len(spot), len(nodes), 'node')} {are} spot{at_cost(context.cost(spot))}" if nodes else ""
         on_demand = NodeSelectorRequirement(CAPACITY_TYPE, "In", (ON_DEMAND,))
-        asked = requirement_documents((*pool.requirements, on_demand))
+        requirements = requirement_documents((*pool.requirements, on_demand))
         yield Finding(
             severity=Severity.WARNING if no_spot and pool.consolidates_used_nodes else Severity.INFO,
             objects=(pool_ref(pool),),
             fact=f"{fact}.{consolidation}",
-            edits=(SetField(pool_ref(pool), POOL_REQUIREMENTS, asked),),
+            edits=(SetField(pool_ref(pool), POOL_REQUIREMENTS, requirements),),
         )
 
 

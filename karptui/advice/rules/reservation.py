@@ -114,8 +114,8 @@ def _needs_reserved(context: AdviceContext, pool: NodePool) -> bool:
 
 def _may_use(context: AdviceContext, pool: NodePool, kind: str, zone: str) -> bool:
     needs = context.requirements_of(pool)
-    wanted = ((CAPACITY_TYPE, RESERVED), (INSTANCE_TYPE, kind), (ZONE, zone))
-    return all(needs.get(key).allows(value) for key, value in wanted)
+    labels = ((CAPACITY_TYPE, RESERVED), (INSTANCE_TYPE, kind), (ZONE, zone))
+    return all(needs.get(key).allows(value) for key, value in labels)
 
 
 @rule(

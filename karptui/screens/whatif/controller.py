@@ -241,8 +241,8 @@ class WhatIf:
 
     def _crds(self) -> str:
         """Return the release whose schemas count where the cluster has none: of the version that the sheet asks for."""
-        asked = {edit.name: edit.value for edit in self.book.sheet.edits if isinstance(edit, SetSetting)}
-        return rules_for(asked.get(VERSION_SETTING) or self.controller.version).crds
+        settings = {edit.name: edit.value for edit in self.book.sheet.edits if isinstance(edit, SetSetting)}
+        return rules_for(settings.get(VERSION_SETTING) or self.controller.version).crds
 
     def follow_names(self) -> None:
         """Begin to read names, unless they are recent."""

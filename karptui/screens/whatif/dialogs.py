@@ -163,8 +163,8 @@ class Dialogs:
         self._whatif.changed()
 
     async def _name(self) -> None:
-        asked = LineScreen("Name of the scenario", value=self._whatif.name, check=needed)
-        name = await self._app.push_screen_wait(asked)
+        dialog = LineScreen("Name of the scenario", value=self._whatif.name, check=needed)
+        name = await self._app.push_screen_wait(dialog)
         if name is not None:
             self._whatif.book.rename(name.strip())
 
@@ -172,8 +172,8 @@ class Dialogs:
 
     async def _save(self) -> None:
         """Ask for a file and save every scenario; an existing file is replaced only after confirmation."""
-        asked = LineScreen("File to save the scenarios to", value="scenarios.yaml", check=needed)
-        target = await self._app.push_screen_wait(asked)
+        dialog = LineScreen("File to save the scenarios to", value="scenarios.yaml", check=needed)
+        target = await self._app.push_screen_wait(dialog)
         if target is None:
             return
         try:
@@ -246,13 +246,13 @@ class Dialogs:
             return
         offer = next(sweepable for sweepable in offers if sweepable.choice.id == chosen)
 
-        asked = LineScreen(
+        dialog = LineScreen(
             f"Values of {chosen}",
             value=self._proposed(offer),
             hint=f"from..to/step, or a list: {EXAMPLES[offer.input]}",
             check=fault_of(parse_values),
         )
-        values = await self._app.push_screen_wait(asked)
+        values = await self._app.push_screen_wait(dialog)
         if values is not None:
             sweep = replace(parse_sweep(f"{chosen}={values}"), edits=scenario.edits)
             current = self._quick.current_value(chosen, document)

@@ -83,8 +83,8 @@ class EditDialogs:
             case _:
                 title = f"{quick.title} of {document.kind} {document.name}"
                 hint = f"{quick.hint}; empty removes it"
-                asked = LineScreen(title, value=current, hint=hint, check=quick.fault)
-                answer = await self._app.push_screen_wait(asked)
+                dialog = LineScreen(title, value=current, hint=hint, check=quick.fault)
+                answer = await self._app.push_screen_wait(dialog)
                 if answer is not None:
                     self._quick.put(quick, document, answer.strip())
 
@@ -92,8 +92,8 @@ class EditDialogs:
         options = quick.options(document.body or {}, await self._whatif.names())
         before = {option.value for option in options if option.is_on}
         choices = [Choice(option.value, option.value, option.detail) for option in options]
-        asked = ChecklistScreen(f"{quick.title} of {document.name}", choices, before)
-        chosen = await self._app.push_screen_wait(asked)
+        dialog = ChecklistScreen(f"{quick.title} of {document.name}", choices, before)
+        chosen = await self._app.push_screen_wait(dialog)
         if chosen is not None:
             self._quick.put_toggles(quick, document, before, chosen)
             self._warn_of_nothing_left(quick)
@@ -114,8 +114,8 @@ class EditDialogs:
         if choices:
             chosen = await pick(self._app, quick.title, [*choices, Choice(ADD, ADD, quick.hint)])
         if chosen == ADD:
-            asked = LineScreen(f"{quick.title}: one more", hint=quick.hint, check=quick.fault)
-            answer = await self._app.push_screen_wait(asked)
+            dialog = LineScreen(f"{quick.title}: one more", hint=quick.hint, check=quick.fault)
+            answer = await self._app.push_screen_wait(dialog)
             if answer:
                 self._quick.put(quick, document, answer.strip())
         elif chosen is not None:
@@ -126,8 +126,8 @@ class EditDialogs:
         if setting.choices:
             answer = await pick(self._app, setting.name, [Choice(c, c) for c in setting.choices], current)
         else:
-            asked = LineScreen(setting.name, value=current, hint=setting.hint, check=setting.fault)
-            answer = await self._app.push_screen_wait(asked)
+            dialog = LineScreen(setting.name, value=current, hint=setting.hint, check=setting.fault)
+            answer = await self._app.push_screen_wait(dialog)
         if answer is not None:
             self._quick.put_setting(setting, answer.strip())
 
@@ -190,13 +190,13 @@ class EditDialogs:
         requirements = value_at(document.body or {}, POOL_REQUIREMENTS, [])
         left = values_left(requirements, key, names.types)
         values = [value for value in names.labels.get(key, ()) if left is None or value in left]
-        asked = ChecklistScreen("Requirements of the preferred pool", [Choice(value, value) for value in values], ())
-        chosen = await self._app.push_screen_wait(asked)
+        dialog = ChecklistScreen("Requirements of the preferred pool", [Choice(value, value) for value in values], ())
+        chosen = await self._app.push_screen_wait(dialog)
         name = chosen and await self._ask_name("Name of the preferred pool", f"{document.name}-preferred")
         if name:
-            taken = tuple(sorted(chosen or ()))
+            moved_values = tuple(sorted(chosen or ()))
             self._write(
-                lambda text: split_pool(text, document.index, name=name, key=key, values=taken),
+                lambda text: split_pool(text, document.index, name=name, key=key, values=moved_values),
                 f"{document.name} split",
                 ObjectRef("NodePool", name),
             )

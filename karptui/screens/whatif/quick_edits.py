@@ -87,11 +87,11 @@ class QuickEdits:
         self.change_text(quick.title, quick.title, lambda text: quick.put(text, document.index, value))
 
     def put_toggles(self, quick: QuickEdit, document: Document, before: Iterable[str], chosen: Iterable[str]) -> None:
-        on_now, wanted = set(before), set(chosen)
+        on_now, on_after = set(before), set(chosen)
 
         def change(text: str) -> str:
             # Values to add come first, so that the last value of a requirement can be exchanged.
-            for value in (*sorted(wanted - on_now), *sorted(on_now - wanted)):
+            for value in (*sorted(on_after - on_now), *sorted(on_now - on_after)):
                 text = quick.put(text, document.index, value)
             return text
 

@@ -194,12 +194,12 @@ class Workbook:
         self._asked_about |= texts
         return len(texts)
 
-    def free_name(self, wanted: str) -> str:
-        taken = {sheet.name for sheet in self.sheets}
-        if wanted not in taken:
-            return wanted
-        stem, number = re.sub(r" \([0-9]+\)$", "", wanted), 2
-        while f"{stem} ({number})" in taken:
+    def free_name(self, name: str) -> str:
+        used_names = {sheet.name for sheet in self.sheets}
+        if name not in used_names:
+            return name
+        stem, number = re.sub(r" \([0-9]+\)$", "", name), 2
+        while f"{stem} ({number})" in used_names:
             number += 1
         return f"{stem} ({number})"
 

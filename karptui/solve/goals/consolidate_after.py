@@ -106,8 +106,8 @@ def find(question: GoalQuestion) -> Solved:
 
 
 def _pools(question: GoalQuestion) -> list[NodePool]:
-    wanted = question.text("nodepool")
-    if wanted:
+    pool_name = question.text("nodepool")
+    if pool_name:
         return [question.pool("nodepool")]
     pools = [pool for pool in served_pools(question.base.inventory.nodepools) if not pool.is_static]
     if not pools:

@@ -34,8 +34,8 @@ _PERMANENT: Final = (
 def find(question: GoalQuestion) -> Solved:
     """Return the answer to the goal."""
     most, now_ns = question.count("most"), question.base.now_ns
-    wanted = question.text("nodepool")
-    pool = question.pool("nodepool").name if wanted else ""
+    pool_name = question.text("nodepool")
+    pool = question.pool("nodepool").name if pool_name else ""
     expiring = [
         claim
         for claim in question.base.inventory.nodeclaims

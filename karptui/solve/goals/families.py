@@ -98,12 +98,12 @@ def _families(question: GoalQuestion, pool: NodePool) -> Iterator[_Family]:
         if requirement.key not in _KEYS:
             continue
         others = tuple(selector_requirement for at, selector_requirement in enumerate(pool.requirements) if at != index)
-        wanted = template_requirements(replace(pool, requirements=others))
-        rows = catalogue.offering_rows(wanted) & catalogue.usable_rows
-        prices = catalogue.prices(wanted)
+        requirements = template_requirements(replace(pool, requirements=others))
+        rows = catalogue.offering_rows(requirements) & catalogue.usable_rows
+        prices = catalogue.prices(requirements)
         by = FAMILY if requirement.key == INSTANCE_TYPE else requirement.key
         indexes: dict[str, list[int]] = {}
-        for i in bits(catalogue.compatible(wanted) & catalogue.types_of_rows(rows) & ~allowed):
+        for i in bits(catalogue.compatible(requirements) & catalogue.types_of_rows(rows) & ~allowed):
             of_type = catalogue.requirements_of(catalogue.types[i].requirements).find(by)
             if prices[i] != NO_PRICE and of_type is not None and not of_type.complement:
                 for value in of_type.values:

@@ -56,14 +56,14 @@ def find(question: GoalQuestion) -> Solved:
     pods, mode = _asked(question, question.text("pods"))
     asked = f"{counted(len(pods), 'pod')} of {question.text('pods')}"
     question.asked = f"the weights that move {asked} to NodePool {pool.name}"
-    wanted = frozenset(pod.key for pod in pods)
+    pod_keys = frozenset(pod.key for pod in pods)
     as_it_is = question.as_it_is(mode)
-    now = _with_pods(question.now(mode), as_it_is, as_it_is, wanted, pool.name)
-    if now.wanted == len(wanted):
-        return question.settled(mode, now, f"{_all(len(wanted))} on {pool.name} without a change")
+    now = _with_pods(question.now(mode), as_it_is, as_it_is, pod_keys, pool.name)
+    if now.wanted == len(pod_keys):
+        return question.settled(mode, now, f"{_all(len(pod_keys))} on {pool.name} without a change")
     pools = usable_pools(question.base.inventory.nodepools)
-    because, placeless = _alone(question, pools, pool, wanted, mode)
-    if placeless == len(wanted):
+    because, placeless = _alone(question, pools, pool, pod_keys, mode)
+    if placeless == len(pod_keys):
         effort = Effort(tried=0, all=0, how="only the NodePool without any other was tried")
         return question.answer(mode, now, (), (), effort, because=because)
     moves = list(_moves(pools, pool))
@@ -79,17 +79,17 @@ def find(question: GoalQuestion) -> Solved:
             yield picked, tuple(move.edit for move in picked)
 
     def values(sets: Iterable[Chosen]) -> Iterator[tuple[float, ...]]:
-        given = mode, wanted, pool.name
+        given = mode, pod_keys, pool.name
         for picked, figures in question.asked_of_each(_figures_of_weights, given, taken(sets)):
             if figures is None:
                 yield (float("inf"),)
                 continue
             attempt = Tried(
                 parts=tuple(move.words for move in picked),
-                outcome=_outcome(figures, len(wanted), pool.name),
+                outcome=_outcome(figures, len(pod_keys), pool.name),
                 edits=tuple(move.edit for move in picked),
                 figures=figures,
-                is_enough=figures.wanted == len(wanted) and not figures.lost,
+                is_enough=figures.wanted == len(pod_keys) and not figures.lost,
             )
             tried.append(attempt)
             if attempt.is_enough:
@@ -102,7 +102,7 @@ def find(question: GoalQuestion) -> Solved:
         return _is_twice(picked) or (bool(enough) and len(chosen) > enough[0]) or _order(pools, picked) in orders
 
     weights = {node_pool.name: node_pool.weight for node_pool in pools}
-    criteria = _criteria(len(wanted), weights, has_prices=question.has_prices)
+    criteria = _criteria(len(pod_keys), weights, has_prices=question.has_prices)
     sets = search_sets(len(moves), MOST_POOLS, most, values, excludes, listed=MOST_LISTED)
     effort = Effort(
         tried=sets.tried,
@@ -119,9 +119,9 @@ def find(question: GoalQuestion) -> Solved:
     return replace(solved, because=because)
 
 
-def _outcome(figures: Figures, asked: int, pool: str) -> str:
+def _outcome(figures: Figures, pods: int, pool: str) -> str:
     landing = figures.wanted or 0
-    text = f"{_all(asked)} on {pool}" if landing == asked else f"{landing:,} of {counted(asked, 'pod')} land on {pool}"
+    text = f"{_all(pods)} on {pool}" if landing == pods else f"{landing:,} of {counted(pods, 'pod')} land on {pool}"
     moved = f", {_moves_more(0, figures.moved)}" if figures.moved else ""
     lost = f", {counted(len(figures.lost), 'pod')} {verb(len(figures.lost), 'becomes', 'become')} unschedulable"
     return f"{text}{moved}{lost if figures.lost else ''}"
@@ -150,22 +150,22 @@ def _is_asked(pod: Pod, parts: Sequence[str], owners: OwnerIndex) -> bool:
 
 
 def _figures_of_weights(common: Any, edits: Any, reporter: Reporter) -> Figures | None:
-    base, (mode, wanted, pool) = common
+    base, (mode, pod_keys, pool) = common
     try:
         figures, outcome = measure(base, edits, mode, reporter)
     except EditError:
         return None
-    return _with_pods(figures, outcome, replay(base, mode, reporter), wanted, pool)
+    return _with_pods(figures, outcome, replay(base, mode, reporter), pod_keys, pool)
 
 
 def _with_pods(
-    figures: Figures, outcome: ReplayOutcome, as_it_is: ReplayOutcome, wanted: frozenset[str], pool: str
+    figures: Figures, outcome: ReplayOutcome, as_it_is: ReplayOutcome, pod_keys: frozenset[str], pool: str
 ) -> Figures:
     places, before = outcome.places, as_it_is.places
     return replace(
         figures,
-        wanted=sum(key in places and places[key].pool_name == pool for key in wanted),
-        moved=sum(_pool(place) != _pool(before.get(key)) for key, place in places.items() if key not in wanted),
+        wanted=sum(key in places and places[key].pool_name == pool for key in pod_keys),
+        moved=sum(_pool(place) != _pool(before.get(key)) for key, place in places.items() if key not in pod_keys),
     )
 
 
@@ -195,9 +195,9 @@ def _order(pools: Sequence[NodePool], moves: Sequence[_Move]) -> tuple[str, ...]
     return tuple(pool.name for pool in weighed)
 
 
-def _criteria(asked: int, weights: dict[str, int], *, has_prices: bool) -> tuple[Criterion, ...]:
+def _criteria(pods: int, weights: dict[str, int], *, has_prices: bool) -> tuple[Criterion, ...]:
     return (
-        Criterion(lambda attempt: asked - (attempt.figures.wanted or 0), _fewer),
+        Criterion(lambda attempt: pods - (attempt.figures.wanted or 0), _fewer),
         FEWER_LOSE,
         FEWER_CHANGES,
         Criterion(lambda attempt: attempt.figures.moved or 0, _moves_more),
@@ -227,13 +227,13 @@ def _all(count: int) -> str:
 
 
 def _alone(
-    question: GoalQuestion, pools: Sequence[NodePool], pool: NodePool, wanted: frozenset[str], mode: Replay
+    question: GoalQuestion, pools: Sequence[NodePool], pool: NodePool, pod_keys: frozenset[str], mode: Replay
 ) -> tuple[str, int]:
     """Return why pods do not use a NodePool that is the only one left, and the number of unschedulable pods."""
     alone = tuple(DeleteObject(ObjectRef("NodePool", node_pool.name)) for node_pool in pools if node_pool is not pool)
     edited = apply(question.base, alone)
     changes = difference(question.base, edited, mode, question.report)
-    left = [unplaced for unplaced in (*changes.no_longer_fit, *changes.still_pending) if unplaced.pod_key in wanted]
+    left = [unplaced for unplaced in (*changes.no_longer_fit, *changes.still_pending) if unplaced.pod_key in pod_keys]
     if not left:
         where = "some fit on existing nodes, or its limits are used up"
         return f"as the only NodePool, {pool.name} takes them: {where}", 0

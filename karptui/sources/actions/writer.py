@@ -74,8 +74,8 @@ class LiveServer:
             except SourceError:
                 name = ""
             whom = self._connection.impersonation
-            told = whom.user if whom is not None else self._connection.user
-            self._user = (name, "server") if name else (told, "kubeconfig")
+            configured = whom.user if whom is not None else self._connection.user
+            self._user = (name, "server") if name else (configured, "kubeconfig")
         return self._user
 
     def close(self) -> None:

@@ -89,8 +89,8 @@ def on_demand_prices(caller: Caller, pricing: Any, region: str) -> dict[str, flo
     currency = currency_of(region)
     prices: dict[str, float] = {}
     for question in _QUESTIONS:
-        wanted = {"regionCode": region, **_COMMON, **question}
-        filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()]
+        fields = {"regionCode": region, **_COMMON, **question}
+        filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in fields.items()]
         for text in caller.items(
             ACTION, pricing.get_products, "PriceList", ServiceCode="AmazonEC2", Filters=filters, MaxResults=100
         ):

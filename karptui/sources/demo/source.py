@@ -431,5 +431,5 @@ def _is_joining(node: Manifest, now_ns: int) -> bool:
 
 def _like(nodes: list[Manifest], claim: Manifest) -> Manifest | None:
     """Return a node of the claim's instance type."""
-    wanted = claim["metadata"]["labels"].get("node.kubernetes.io/instance-type")
-    return next((n for n in nodes if n["metadata"]["labels"]["node.kubernetes.io/instance-type"] == wanted), None)
+    size = claim["metadata"]["labels"].get("node.kubernetes.io/instance-type")
+    return next((n for n in nodes if n["metadata"]["labels"]["node.kubernetes.io/instance-type"] == size), None)

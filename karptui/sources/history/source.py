@@ -142,12 +142,12 @@ class PastSource(LocalSource):
         Raises:
             SourceError: when the history has no such object at the moment.
         """
-        wanted = kept_as(kind)
+        recorded_kind = kept_as(kind)
         try:
             with closing(History(self.past.path)) as history:
                 for change in history.objects_at(self.past.at_ns).values():
-                    is_nodeclass = wanted is Kind.NODECLASS and change.kind == wanted
-                    if is_nodeclass or (change.kind, change.key) == (wanted, key):
+                    is_nodeclass = recorded_kind is Kind.NODECLASS and change.kind == recorded_kind
+                    if is_nodeclass or (change.kind, change.key) == (recorded_kind, key):
                         manifest: dict[str, Any] = msgspec.json.decode(change.manifest)
                         if manifest.get("kind") == kind and key_of(manifest) == key:
                             return without_managed_fields(manifest)

@@ -50,11 +50,11 @@ def find_endpoints(client: ProxyClient, *, read_seconds: float) -> tuple[Endpoin
         SourceError: when neither pods nor Services may be listed, or the server does not answer.
     """
     refusals: list[ApiError] = []
-    asked = 0
+    attempts = 0
     for place in places(client, read_seconds=read_seconds):
         pods = _list(client, place.namespace, "pods", read_seconds)
         services = _list(client, place.namespace, "services", read_seconds)
-        asked += 2
+        attempts += 2
         refusals += [answer for answer in (pods, services) if isinstance(answer, ApiError)]
         named = [] if isinstance(pods, ApiError) else pods
         documents = [
@@ -67,7 +67,7 @@ def find_endpoints(client: ProxyClient, *, read_seconds: float) -> tuple[Endpoin
         endpoints = (*map(_pod_endpoint, running), *(e for service in items for e in _service_endpoints(service)))
         if endpoints:
             return endpoints
-    if len(refusals) == asked:
+    if len(refusals) == attempts:
         raise refusals[0]
     return ()
 

@@ -366,9 +366,9 @@ def _not_exported(pile: ObjectPile) -> tuple[Kind, ...]:
     is_karpenters = any(NODEPOOL in node.labels for node in pile.nodes)
     of_karpenter = (Kind.NODEPOOL, Kind.NODECLAIM) if is_karpenters else ()
     lacks_both = is_karpenters and not (pile.has(Kind.PDB) or pile.has(Kind.EVENT))
-    told = (Kind.PDB, Kind.EVENT) if lacks_both else ()
+    protection = (Kind.PDB, Kind.EVENT) if lacks_both else ()
     daemonsets = (Kind.DAEMONSET,) if any(pod.template.is_daemonset_owned for pod in pile.pods) else ()
-    return (*VOLUME_KINDS, Kind.POD, *of_karpenter, *told, *daemonsets)
+    return (*VOLUME_KINDS, Kind.POD, *of_karpenter, *protection, *daemonsets)
 
 
 def _incomplete(pile: ObjectPile) -> tuple[Kind, ...]:

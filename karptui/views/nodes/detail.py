@@ -133,8 +133,8 @@ def _claim_block(entry: NodeEntry, now_ns: int) -> list[Pieces]:
     lines.append((("drain deadline ", Tone.MUTED), (age_text(0, grace) if grace is not None else "none", Tone.NORMAL)))
     if claim.image_id:
         lines.append((("image ", Tone.MUTED), (clean(claim.image_id), Tone.NORMAL)))
-    if asked := asking_text(claim):
-        lines.append((("launched for ", Tone.MUTED), (asked, Tone.NORMAL)))
+    if requesting := asking_text(claim):
+        lines.append((("launched for ", Tone.MUTED), (requesting, Tone.NORMAL)))
     return [*_block("NodeClaim", *lines), *_conditions("NodeClaim conditions", claim.conditions, now_ns)]
 
 

@@ -83,8 +83,8 @@ def _claim_facts(entry: NodeEntry) -> list[tuple[str, Tone]]:
     if entry.claim is None:
         return []
     if entry.node is None:
-        asked = asking_text(entry.claim)
-        return [(f"launched for {asked}", Tone.NORMAL)] if asked else []
+        requesting = asking_text(entry.claim)
+        return [(f"launched for {requesting}", Tone.NORMAL)] if requesting else []
     delta = entry.delta
     if delta is None or min(delta.cpu_millis, delta.memory_bytes, delta.pods) >= 0:
         return []
@@ -93,11 +93,11 @@ def _claim_facts(entry: NodeEntry) -> list[tuple[str, Tone]]:
 
 def asking_text(claim: NodeClaim) -> str:
     """Return the requests of the pods that a NodeClaim was created for, or an empty string if unknown."""
-    asked = claim.requests
-    if not asked:
+    total = claim.requests
+    if not total:
         return ""
     return (
-        f"pods requesting cpu {cpu_text(resources.cpu_millis(asked))} mem {memory_text(resources.memory_bytes(asked))}"
+        f"pods requesting cpu {cpu_text(resources.cpu_millis(total))} mem {memory_text(resources.memory_bytes(total))}"
     )
 
 

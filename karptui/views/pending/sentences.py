@@ -365,11 +365,11 @@ def _unknown_text(group: PendingGroup, *, is_short: bool) -> str:
     pools = () if group.explanation is None else group.explanation.pools
     uncertain = [pool for pool in pools if not pool.is_certain]
     message = group.messages.karpenter
-    told = _OF_TYPES.findall(message.message) if message is not None and message.reason == FAILED else []
+    type_names = _OF_TYPES.findall(message.message) if message is not None and message.reason == FAILED else []
     with_types = [pool for pool in uncertain if isinstance(pool.rejection, TypesExhausted)]
-    if len(uncertain) == len(with_types) == len(told) == 1 and not is_short:
+    if len(uncertain) == len(with_types) == len(type_names) == 1 and not is_short:
         pool = with_types[0]
-        return f"{clean(pool.nodepool)}: Karpenter says {clean(told[0])} ({miss_text(pool, is_confirmed=True)})"
+        return f"{clean(pool.nodepool)}: Karpenter says {clean(type_names[0])} ({miss_text(pool, is_confirmed=True)})"
     if uncertain:
         return f"{clean(uncertain[0].nodepool)}: {miss_text(uncertain[0], is_short=is_short)}"
     return "unknown" if group.diagnosis.error else "unknown: its types' values of a required label are unknown"

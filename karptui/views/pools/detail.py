@@ -175,9 +175,9 @@ def _nodeclass(row: PoolRow) -> tuple[Pieces, ...]:
 
 
 def _subnets(row: PoolRow) -> Iterator[Pieces]:
-    told = [subnet for subnet in row.subnets if subnet.is_refused or subnet.free_addresses is not None]
-    yield from map(_subnet, told)
-    if rest := [clean(subnet.id) for subnet in row.subnets if subnet not in told]:
+    notable = [subnet for subnet in row.subnets if subnet.is_refused or subnet.free_addresses is not None]
+    yield from map(_subnet, notable)
+    if rest := [clean(subnet.id) for subnet in row.subnets if subnet not in notable]:
         text = f"{counted(len(rest), 'subnet')} ({first_of(rest, _VALUES_SHOWN)}): free addresses are unknown"
         yield ((text, Tone.MUTED),)
 

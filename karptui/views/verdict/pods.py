@@ -76,8 +76,8 @@ def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
     age = f" {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
     if not finding.detail:
         names = first_of(uncounted(finding.names, finding.pods), NAMED)
-        told = f"; kube-scheduler: {quoted(finding.words)}" if finding.words else ""
-        return f"{pods} pending, the oldest{age}: {names}{told}"
+        refusal = f"; kube-scheduler: {quoted(finding.words)}" if finding.words else ""
+        return f"{pods} pending, the oldest{age}: {names}{refusal}"
     name = uncounted(finding.names, finding.pods)[0]
     reason = reasons.get(finding.detail, "")
     text = f"{f'{pods} ' if finding.pods > 1 else ''}{name} pending{age}{f': {reason}' if reason else ''}"

@@ -144,8 +144,8 @@ def _price_text(claim: ClaimLine) -> str:
 
 
 def _claim_details(claim: ClaimLine) -> tuple[Detail, ...]:
-    asked = " ".join(f"{name} {quantity}" for name, quantity in claim.requests)
-    head = Detail(((f"      requests {asked}, including its DaemonSet pods", Tone.MUTED),))
+    requests = " ".join(f"{name} {quantity}" for name, quantity in claim.requests)
+    head = Detail(((f"      requests {requests}, including its DaemonSet pods", Tone.MUTED),))
     width = max((len(option.name) for option in claim.types), default=0)
     is_spot_known = claim.at_most_per_hour is None
     types = tuple(

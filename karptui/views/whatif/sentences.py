@@ -200,9 +200,9 @@ def _short_owner(owner: str) -> str:
 
 def _where(pods: Collection[str], difference: Difference, word: str = "on") -> str:
     """Return `` on 3 new r5a.8xlarge and 2 existing nodes``; empty if unknown."""
-    wanted = frozenset(pods)
-    claims = [claim for claim in difference.claims if not wanted.isdisjoint(claim.pods)]
-    nodes = [node.node_name for node in difference.nodes if not wanted.isdisjoint(node.pods)]
+    pod_keys = frozenset(pods)
+    claims = [claim for claim in difference.claims if not pod_keys.isdisjoint(claim.pods)]
+    nodes = [node.node_name for node in difference.nodes if not pod_keys.isdisjoint(node.pods)]
     places = [*([_new_nodes(claims)] if claims else ()), *([_existing(nodes)] if nodes else ())]
     blank = "" if word.startswith(":") else " "
     return f"{blank}{word} {' and '.join(places)}" if places else ""

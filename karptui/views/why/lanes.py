@@ -147,14 +147,14 @@ def _lane_pieces(entry: NodeEntry, findings: NodeFindings, lane: Lane, now_ns: i
     message = lane_message(findings, lane, now_ns)
     if not lane.is_wanted:
         return (("–  ", Tone.MUTED), (message, Tone.MUTED))
-    wanted = f"wanted{_since(entry, lane, now_ns)}  "
+    since = f"wanted{_since(entry, lane, now_ns)}  "
     if lane.is_held:
-        return ((wanted, Tone.NORMAL), ("✘ ", Tone.FAULT), (message, Tone.STRONG))
+        return ((since, Tone.NORMAL), ("✘ ", Tone.FAULT), (message, Tone.STRONG))
     if lane.goes:
         waits = str(findings.why.code) == "WAITS"
         mark = ("… once disruption resumes (6 shows why it is blocked): ", Tone.ACTIVE) if waits else ("✔ ", Tone.GOOD)
-        return ((wanted, Tone.NORMAL), mark, (message, Tone.STRONG))
-    return ((wanted, Tone.NORMAL), ("? ", Tone.ACTIVE), (message, Tone.NORMAL))
+        return ((since, Tone.NORMAL), mark, (message, Tone.STRONG))
+    return ((since, Tone.NORMAL), ("? ", Tone.ACTIVE), (message, Tone.NORMAL))
 
 
 def _since(entry: NodeEntry, lane: Lane, now_ns: int) -> str:

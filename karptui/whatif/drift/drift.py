@@ -189,9 +189,9 @@ class _Offered:
         if instance_type is None:
             because = f"the NodePool has no instance type {name or '(no label)'} any more"
             return Drift(DriftReason.TYPE_NOT_FOUND, because)
-        asked = _asked(claim)
+        requirements = _asked(claim)
         for offering in instance_type.offerings:
-            if asked.compatible(Requirements.from_selectors(offering.requirements), WELL_KNOWN):
+            if requirements.compatible(Requirements.from_selectors(offering.requirements), WELL_KNOWN):
                 return None
         where = f"{claim.labels.get(CAPACITY_TYPE, '')} {name} in {claim.labels.get(ZONE, '')}"
         return Drift(DriftReason.TYPE_NOT_FOUND, f"{where} is no longer an offering")

@@ -124,16 +124,16 @@ def _meets(labels: Mapping[str, tuple[str, ...]], requirements: Sequence[Mapping
 
 
 def _allowed(values: tuple[str, ...], requirement: Mapping[str, Any]) -> bool:
-    wanted = [str(value) for value in requirement.get("values") or ()]
+    listed = [str(value) for value in requirement.get("values") or ()]
     match requirement.get("operator"):
         case "In":
-            return any(value in wanted for value in values)
+            return any(value in listed for value in values)
         case "NotIn":
-            return any(value not in wanted for value in values)
+            return any(value not in listed for value in values)
         case "DoesNotExist":
             return False
-        case "Gt" | "Gte" | "Lt" | "Lte" as operator if wanted and wanted[0].isdecimal():
-            bound = Requirement.of("", operator, wanted)
+        case "Gt" | "Gte" | "Lt" | "Lte" as operator if listed and listed[0].isdecimal():
+            bound = Requirement.of("", operator, listed)
             return any(bound.allows(value) for value in values)
         case _:
             return True

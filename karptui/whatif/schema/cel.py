@@ -46,7 +46,7 @@ def _functions() -> Iterator[_Row]:
     yield "sum", 0, True, anything, [many], lambda items: sum(items) if items else 0
     yield "min", 0, True, anything, [many], min
     yield "max", 0, True, anything, [many], max
-    yield "sets.contains", 0, False, truth, [many, many], lambda items, wanted: all(item in items for item in wanted)
+    yield "sets.contains", 0, False, truth, [many, many], lambda items, subset: all(item in items for item in subset)
     yield "sets.intersects", 0, False, truth, [many, many], lambda left, right: any(item in left for item in right)
     yield "sets.equivalent", 0, False, truth, [many, many], equivalent
     yield from _quantity_functions(tagged)

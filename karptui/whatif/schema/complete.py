@@ -66,8 +66,8 @@ def complete(text: str, line: int, column: int, schemas: Schemas, values: KnownV
         return _NOTHING
     top = context.taken.get((), {})
     kind = _kind(top, schemas)
-    asked = _CompletionRequest(context, _schema_at(kind, context.path), values, kind.kind if kind is not None else "")
-    items = _items(asked, schemas)
+    request = _CompletionRequest(context, _schema_at(kind, context.path), values, kind.kind if kind is not None else "")
+    items = _items(request, schemas)
     word = context.prefix.lstrip("\"'")
     matches = _matching(items, word, keeps_whole=context.mode is Mode.KEY)
     return Completion(context.start_column, tuple(matches[:MOST_ITEMS]))
@@ -97,23 +97,23 @@ def _schema_at(kind: KindSchema | None, path: Path) -> Mapping[str, Any]:
     return document
 
 
-def _items(asked: _CompletionRequest, schemas: Schemas) -> Iterator[Item]:
-    context, schema = asked.context, asked.schema
+def _items(request: _CompletionRequest, schemas: Schemas) -> Iterator[Item]:
+    context, schema = request.context, request.schema
     if context.mode is Mode.VALUE:
         if context.path in {("kind",), ("apiVersion",)}:
             yield from _kinds(context, schemas)
         else:
-            yield from _values(asked)
+            yield from _values(request)
     elif schema.get("type") == "array" and not context.in_flow:
-        yield from _item_starts(asked)
+        yield from _item_starts(request)
     elif context.path and isinstance(context.path[-1], int) and not _is_object(schema):
-        yield from _values(asked)
+        yield from _values(request)
     else:
         above = schema.get("properties", {}).get(context.open_key, {})
         if above.get("type") == "array":
             inner = replace(context, path=(*context.path, context.open_key))
-            yield from _item_starts(asked._replace(context=inner, schema=above))
-        yield from _fields(asked)
+            yield from _item_starts(request._replace(context=inner, schema=above))
+        yield from _fields(request)
 
 
 def _kinds(context: CursorContext, schemas: Schemas) -> Iterator[Item]:
@@ -133,8 +133,8 @@ def _is_object(schema: Mapping[str, Any]) -> bool:
     return schema.get("type") == "object" or "properties" in schema
 
 
-def _fields(asked: _CompletionRequest) -> Iterator[Item]:
-    context, schema = asked.context, asked.schema
+def _fields(request: _CompletionRequest) -> Iterator[Item]:
+    context, schema = request.context, request.schema
     taken = context.taken.get(context.path, {})
     required = schema.get("required", ())
     properties = schema.get("properties", {})
@@ -144,7 +144,7 @@ def _fields(asked: _CompletionRequest) -> Iterator[Item]:
             yield Item(name, _detail(part, is_required=name in required), _field_insert(context, name, part))
     others = schema.get("additionalProperties")
     if isinstance(others, Mapping):
-        for offer in offered_names(context.path, asked.values, asked.kind):
+        for offer in offered_names(context.path, request.values, request.kind):
             if offer.value not in taken:
                 yield Item(offer.value, offer.detail, _field_insert(context, offer.value, others))
 
@@ -174,8 +174,8 @@ def _detail(schema: Mapping[str, Any], *, is_required: bool) -> str:
     return f"required, {words}" if is_required else words
 
 
-def _item_starts(asked: _CompletionRequest) -> Iterator[Item]:
-    context, schema = asked.context, asked.schema.get("items", {})
+def _item_starts(request: _CompletionRequest) -> Iterator[Item]:
+    context, schema = request.context, request.schema.get("items", {})
     if _is_object(schema):
         required = schema.get("required", ()) or sorted(schema.get("properties", {}))[:1]
         yield from (Item(f"- {name}:", "new item", f"- {write_scalar(name)}: ") for name in required[:1])
@@ -184,28 +184,28 @@ def _item_starts(asked: _CompletionRequest) -> Iterator[Item]:
         yield Item("- ", "new item", "- ")
         return
     inner = (*context.path, len(context.items.get(context.path, ())))
-    for value, detail in _scalar_offers(asked, inner, schema):
+    for value, detail in _scalar_offers(request, inner, schema):
         yield Item(f"- {value}", detail, f"- {_written(value, schema)}")
 
 
-def _values(asked: _CompletionRequest) -> Iterator[Item]:
-    context, schema = asked.context, asked.schema
+def _values(request: _CompletionRequest) -> Iterator[Item]:
+    context, schema = request.context, request.schema
     if schema.get("type") == "array" or _is_object(schema):
         return
     lead = " " if context.is_tight else ""
-    for value, detail in _scalar_offers(asked, context.path, schema):
+    for value, detail in _scalar_offers(request, context.path, schema):
         yield Item(value, detail, lead + _written(value, schema))
 
 
-def _scalar_offers(asked: _CompletionRequest, path: Path, schema: Mapping[str, Any]) -> Iterator[Offer]:
-    context = asked.context
+def _scalar_offers(request: _CompletionRequest, path: Path, schema: Mapping[str, Any]) -> Iterator[Offer]:
+    context = request.context
     present = set(context.items.get(path[:-1], ())) if path and isinstance(path[-1], int) else set()
     present.discard(context.prefix.strip("\"'"))
     default = schema.get("default")
     offers: Iterable[Offer] = (
         *(Offer(str(choice), "default" if choice == default else "") for choice in schema.get("enum", ())),
         *((Offer("true"), Offer("false")) if schema.get("type") == "boolean" else ()),
-        *offered_values(path, asked.values, context.taken),
+        *offered_values(path, request.values, context.taken),
     )
     seen: set[str] = set()
     for offer in offers:

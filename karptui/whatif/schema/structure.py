@@ -75,23 +75,23 @@ def type_name(value: Any) -> str:
 def _type_fault(value: Any, schema: Schema) -> str | None:
     actual = type_name(value)
     if actual == "null":
-        wanted = schema.get("type", "")
-        return f"must be {_TYPE_WORDS[wanted]}, but nothing is given" if wanted and not schema.get("nullable") else None
+        needed = schema.get("type", "")
+        return f"must be {_TYPE_WORDS[needed]}, but nothing is given" if needed and not schema.get("nullable") else None
     if schema.get("x-kubernetes-int-or-string"):
         fits = actual in {"integer", "string"} or (actual == "number" and value == int(value))
         return None if fits else "must be a whole number or text" + _quote_hint(value, actual)
     if schema.get("format") == "quantity":
         return None if actual in {"integer", "number", "string"} else "must be a quantity"
-    wanted = schema.get("type", actual)
-    if actual == wanted or (wanted == "number" and actual == "integer"):
+    needed = schema.get("type", actual)
+    if actual == needed or (needed == "number" and actual == "integer"):
         return None
     # JSON has one kind of number, so 5.0 is a whole one.
-    if wanted == "integer" and actual == "number" and value == int(value):
+    if needed == "integer" and actual == "number" and value == int(value):
         return None
     given = {"object": "fields are", "array": "a list is", "boolean": f"{json.dumps(value)} is"}.get(actual)
-    sentence = f"must be {_TYPE_WORDS[wanted]}"
+    sentence = f"must be {_TYPE_WORDS[needed]}"
     return f"{sentence}, but {given or json.dumps(value, ensure_ascii=False) + ' is'} given" + (
-        _quote_hint(value, actual) if wanted == "string" else ""
+        _quote_hint(value, actual) if needed == "string" else ""
     )
 
 

@@ -48,12 +48,12 @@ def set_value(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune: 
         path = _prunable(body, path) if prune else path
         if value_at(body, path, REMOVE) is REMOVE:
             return text
-    wanted = _changed(body, path, value)
+    new_body = _changed(body, path, value)
     changed = document.text
     for step_path, step_value in _steps(value_at(body, path, REMOVE), value, path):
         changed = _spliced(changed, step_path, step_value)
     root = read(changed).root
-    if root is None or root.value != wanted:
+    if root is None or root.value != new_body:
         raise EditRefusedError(
             f"{path_text(path)} cannot be changed here: an anchor or a second field of this name prevents it"
         )

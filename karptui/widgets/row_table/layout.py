@@ -193,9 +193,9 @@ def _unpadded(sizes: dict[int, int], needed: dict[int, int], room: int) -> dict[
     sizes = dict(sizes)
     excess = sum(sizes.values()) - room
     for index, size in sizes.items():
-        taken = max(min(size - needed[index], excess), 0)
-        sizes[index] -= taken
-        excess -= taken
+        cut = max(min(size - needed[index], excess), 0)
+        sizes[index] -= cut
+        excess -= cut
     return sizes
 
 

@@ -86,14 +86,14 @@ def _asks(template: PodTemplate) -> Iterator[tuple[str, str, Path]]:
 
 def _selector_trials(question: UnplacedPods, keys: Iterable[str] | None) -> Iterator[Attempt]:
     """Yield node selector terms that pods could drop: these keys, or all terms and preferences if None."""
-    wanted = None if keys is None else frozenset(keys)
+    chosen_keys = None if keys is None else frozenset(keys)
     # Karpenter's documentation warns against running it on nodes that it manages.
     is_karpenter = question.first.template.labels.get("app.kubernetes.io/name") == "karpenter"
     for key, words, path in _asks(question.first.template):
-        if (wanted is None or key in wanted) and not (is_karpenter and key == NODEPOOL):
+        if (chosen_keys is None or key in chosen_keys) and not (is_karpenter and key == NODEPOOL):
             edits = set_field(question.siblings, path, None)
             yield once(RemedyKind.POD_SELECTOR, SUBJECT, f"no longer request {words}", edits)
-    if wanted is None:
+    if chosen_keys is None:
         for index, term in enumerate(question.first.template.preferred_node_terms):
             place: Path = ("spec", "affinity", "nodeAffinity", _PREFERRED, index)
             edits = set_field(question.siblings, place, None)

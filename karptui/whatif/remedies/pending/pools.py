@@ -78,9 +78,9 @@ def limit_trial(question: UnplacedPods, pool: NodePool, explanation: PoolExplana
     solution = solved(question.base, (set_pool(pool, _LIMITS, None),))
     if solution is None:
         return
-    wanted = {pod.uid for pod in question.pods}
+    uids = {pod.uid for pod in question.pods}
     claims = [claim for claim in solution.claims if claim.nodepool_name == pool.name]
-    if not any(pod.uid in wanted for claim in claims for pod in claim.pods):
+    if not any(pod.uid in uids for claim in claims for pod in claim.pods):
         return
     template = next(template for template in question.prepared.templates if template.name == explanation.nodepool)
     remaining = question.prepared.remaining_limits(template, Variant())
@@ -155,15 +155,15 @@ def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
     A type of an allowed family comes first: the next larger one.
     """
     catalogue = question.prepared.catalogues[pool.name]
-    asked = _asked(question)
+    of_pods = _asked(question)
     need = _need(question, pool)
     families = _families(question, pool)
     for index, requirement in enumerate(pool.requirements):
         others = tuple(selector_requirement for i, selector_requirement in enumerate(pool.requirements) if i != index)
-        wanted = template_requirements(replace(pool, requirements=others))
-        if not wanted.compatible(asked, wanted.well_known):
+        requirements = template_requirements(replace(pool, requirements=others))
+        if not requirements.compatible(of_pods, requirements.well_known):
             continue
-        candidates = _candidates(catalogue, wanted.merge(asked), requirement.key, need)
+        candidates = _candidates(catalogue, requirements.merge(of_pods), requirement.key, need)
         tried_values: set[tuple[str, ...]] = set()
         for candidate in (
             next((c for c in candidates if _family(c.name) in families), None),
@@ -183,10 +183,10 @@ def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
 def _asked(question: UnplacedPods) -> Requirements:
     """Return the pods' requirements on labels, without preferences and with their first alternative."""
     template = question.first.template
-    asked = Requirements.from_labels(template.node_selector)
+    required = Requirements.from_labels(template.node_selector)
     if template.required_node_terms:
-        asked = asked.merge(Requirements.from_selectors(template.required_node_terms[0].match_expressions))
-    return asked
+        required = required.merge(Requirements.from_selectors(template.required_node_terms[0].match_expressions))
+    return required
 
 
 def _need(question: UnplacedPods, pool: NodePool) -> list[tuple[str, int]]:
@@ -211,27 +211,29 @@ def _family(type_name: str) -> str:
     return type_name.partition(".")[0]
 
 
-def _candidates(catalogue: Catalogue, wanted: Requirements, key: str, need: list[tuple[str, int]]) -> list[_Candidate]:
+def _candidates(
+    catalogue: Catalogue, required: Requirements, key: str, need: list[tuple[str, int]]
+) -> list[_Candidate]:
     """Return the types that meet all but one requirement and have room, the cheapest first."""
-    rows = catalogue.offering_rows(wanted) & catalogue.usable_rows & catalogue.fitting_rows(need)
-    mask = catalogue.compatible(wanted) & catalogue.types_of_rows(rows)
-    prices = catalogue.prices(wanted)
+    rows = catalogue.offering_rows(required) & catalogue.usable_rows & catalogue.fitting_rows(need)
+    mask = catalogue.compatible(required) & catalogue.types_of_rows(rows)
+    prices = catalogue.prices(required)
     candidates = [
-        _Candidate(prices[i], catalogue.types[i].name, _values(catalogue, i, key, wanted))
+        _Candidate(prices[i], catalogue.types[i].name, _values(catalogue, i, key, required))
         for i in bits(mask)
         if prices[i] != NO_PRICE
     ]
     return sorted(candidates, key=lambda candidate: (candidate.price, candidate.name))
 
 
-def _values(catalogue: Catalogue, i: int, key: str, wanted: Requirements) -> tuple[str, ...]:
+def _values(catalogue: Catalogue, i: int, key: str, allowed: Requirements) -> tuple[str, ...]:
     instance_type = catalogue.types[i]
     if key in (ZONE, CAPACITY_TYPE):
         offered = sorted(
             (offering.price_per_hour, value)
             for offering in instance_type.offerings
             if offering.is_available
-            and wanted.compatible(requirements := catalogue.requirements_of(offering.requirements), WELL_KNOWN)
+            and allowed.compatible(requirements := catalogue.requirements_of(offering.requirements), WELL_KNOWN)
             for value in requirements.get(key).values
         )
         return tuple(dict.fromkeys(value for _, value in offered))
@@ -287,13 +289,13 @@ def _untainted(pool: NodePool, missing: tuple[Taint, ...]) -> Attempt:
 
 def _labelled(question: UnplacedPods, pool: NodePool, rejection: RequirementsUnmet) -> Iterator[Attempt]:
     """Yield the change that gives the NodePool's nodes the required labels, if one change can."""
-    asked = question.first.template.node_selector
+    selector = question.first.template.node_selector
     for reason in rejection.reasons:
         if isinstance(reason, UndefinedKey):
-            if reason.key in asked and not is_restricted(reason.key):
+            if reason.key in selector and not is_restricted(reason.key):
                 path = ("spec", "template", "metadata", "labels", reason.key)
-                words = f"give its nodes the label {reason.key}={asked[reason.key]}"
-                edit = set_pool(pool, path, asked[reason.key])
+                words = f"give its nodes the label {reason.key}={selector[reason.key]}"
+                edit = set_pool(pool, path, selector[reason.key])
                 yield once(RemedyKind.POOL_LABEL, subject_of(pool), words, (edit,))
         else:
             yield from _allowing(pool, reason)
@@ -301,10 +303,10 @@ def _labelled(question: UnplacedPods, pool: NodePool, rejection: RequirementsUnm
 
 def _allowing(pool: NodePool, reason: KeyConflict) -> Iterator[Attempt]:
     """Yield the change that lets a requirement of the NodePool allow the required value."""
-    wanted = reason.incoming
-    if wanted.complement or not wanted.values or (is_restricted(reason.key) and reason.key not in WELL_KNOWN):
+    incoming = reason.incoming
+    if incoming.complement or not incoming.values or (is_restricted(reason.key) and reason.key not in WELL_KNOWN):
         return
-    value = min(wanted.values)
+    value = min(incoming.values)
     if reason.key in pool.template_labels:
         path = ("spec", "template", "metadata", "labels", reason.key)
         words = f"change the label {reason.key} of its nodes from {pool.template_labels[reason.key]} to {value}"

@@ -170,9 +170,9 @@ class UnplacedPods(NamedTuple):
     @property
     def siblings(self) -> tuple[Pod, ...]:
         """The pods and all other pending pods of the same template, which changes for all of them."""
-        asked = {pod.uid for pod in self.pods}
+        uids = {pod.uid for pod in self.pods}
         template = self.first.template
-        others = (pod for pod in self.prepared.pending if pod.template is template and pod.uid not in asked)
+        others = (pod for pod in self.prepared.pending if pod.template is template and pod.uid not in uids)
         return (*self.pods, *others)
 
     @property
