@@ -1,8 +1,10 @@
-"""``--at``: commands about a past moment, from a file or from the history that this machine has recorded."""
+"""Past moments: `--at` of a file or of the history of this machine, `--from-watch` of a pod."""
 
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from tests.histories import record_demo
 SECONDS = 60
 SERVER = "https://127.0.0.1:1"
 """No server answers there: whoever connects fails."""
+POD = "karptui/karptui-7d4b9c-x2k8p"
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +68,65 @@ def test_the_history_of_a_context_needs_no_connection(tmp_path: Path, run: Run) 
 
     record_demo(history_file("demo", "demo"), SECONDS)
     assert recorded_at(["--demo", "--at", "-20s"], run)[:19] == "2026-11-28T14:00:40"
+
+
+@pytest.fixture(scope="module")
+def pod_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("history") / "demo.karptui"
+    record_demo(path, 20)
+    return path
+
+
+@pytest.fixture
+def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the script that PATH finds as kubectl; a test writes it."""
+    script = tmp_path / "bin" / "kubectl"
+    script.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{script.parent}:/usr/bin:/bin")
+    return script
+
+
+def write_script(script: Path, commands: str) -> None:
+    script.write_text(f"#!/bin/sh\n{commands}\n")
+    script.chmod(0o755)
+
+
+def test_a_pods_history_is_read_like_a_copy(
+    pod_history: Path, kubectl: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = kubectl.with_name("words")
+    sender = shlex.join([sys.executable, "-m", "karptui", "history-sender", str(pod_history)])
+    write_script(kubectl, f'echo "$@" > {words}\nexec {sender}')
+    answers = []
+    for flags in ([f"--from-watch={POD}", "--context=prod", "--as=jane"], ["--snapshot", str(pod_history)]):
+        assert main(["nodes", "-o", "json", "--at=-5s", *flags]) in (0, 1)
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0] == answers[1] != []
+    assert words.read_text().split() == [
+        *("--context=prod", "--as=jane", "exec", "--namespace", "karptui", "karptui-7d4b9c-x2k8p", "--"),
+        *("karptui", "history-sender", "/history/cluster.karptui"),
+    ]
+
+
+@pytest.mark.parametrize(("commands", "message"), [
+    ('echo "Error from server (NotFound): pods not found" >&2; exit 1', "Error from server (NotFound)"),
+    ("head -c 100000 /dev/zero | tr '\\0' x", "what it sent is damaged"),
+    ("exit 0", "what it sent is damaged"),
+    ("exit 3", "damaged"),
+    ("tar cf - -C /etc hostname; exit 3", "kubectl ended with status 3"),
+    ("tar cf - -C /etc hostname", "it sent something else"),
+])  # fmt: skip
+def test_messages_of_kubectl(commands: str, message: str, kubectl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_script(kubectl, commands)
+    assert main(["nodes", "--from-watch", POD]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"karptui nodes: {POD}: its history cannot be copied: ")
+    assert message in told
+
+
+def test_without_kubectl_the_message_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["nodes", "--from-watch", POD]) == 2
+    assert "kubectl, which copies the history, cannot be started: No such file" in capsys.readouterr().err

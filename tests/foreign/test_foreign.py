@@ -1,4 +1,4 @@
-"""Clusters of other providers: what is not known is said to be, on every screen and by every command."""
+"""Clusters of other providers and of EKS Auto Mode: what is not known is said to be, everywhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from karptui.cli.main import main
 from tests.foreign.asked import asked, screens_saying
-from tests.foreign.clusters import PROVIDERS, Provider, snapshot
+from tests.foreign.clusters import AUTO_MODE, PROVIDERS, Provider, snapshot
 
 COMMANDS = (
     *(["nodes"], ["pods"], ["claims"], ["pools"], ["types"], ["budgets"], ["pending"], ["blockers"], ["advice"]),
@@ -24,6 +24,8 @@ FALSE = re.compile(
     r"no NodePool or existing node fits|would do nothing|✘ gpu: cpu|→ new |no cheaper|no spot is offered|PRICE"
 )
 """What nobody can know without the provider's list of types and prices."""
+FALSE_OF_AUTO_MODE = re.compile(r"not Ready|types? seen|not known|UNKNOWN|EC2NodeClass|t3\.(nano|micro|small)")
+"""What would be false, or is known."""
 
 
 @pytest.fixture(params=PROVIDERS, ids=lambda provider: provider.name)
@@ -103,3 +105,54 @@ def test_nothing_is_repaired_by_the_policies_of_another_provider(
 @pytest.mark.parametrize("provider", PROVIDERS[:1], indirect=True, ids=lambda provider: provider.name)
 async def test_no_screen_says_what_cannot_be_known(path: str) -> None:
     assert await screens_saying(FALSE, path) == {}
+
+
+def cluster(*, asks: str = "") -> dict[str, Any]:
+    document = snapshot(AUTO_MODE)
+    for manifest in document["objects"]:
+        if manifest["metadata"]["name"] == "asks":
+            manifest["spec"]["nodeSelector"] = {AUTO_MODE.unseen_key: asks or "l4"}
+    return document
+
+
+@pytest.fixture
+def auto_mode_path(tmp_path: Path) -> str:
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps(cluster()))
+    return str(file)
+
+
+def test_pods_are_placed_by_the_labels_that_aws_documents(
+    auto_mode_path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = {row["name"]: row for row in asked(capsys, auto_mode_path, "pending")}
+    assert {name: row["turn"] for name, row in rows.items()} == {
+        "default/fits": "existing node",
+        "default/large": "new node",
+        "default/asks": "new node",
+    }
+    assert [place["pool"] for place in rows["default/asks"]["places"]] == ["gpu"]
+
+
+def test_a_value_that_no_type_has_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps(cluster(asks="unheard-of")))
+    rows = {row["name"]: row["turn"] for row in asked(capsys, str(file), "pending")}
+    assert rows["default/asks"] == "no place"
+
+
+def test_a_node_costs_what_auto_mode_charges_beside(auto_mode_path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (node,) = asked(capsys, auto_mode_path, "nodes")
+    assert node["price_per_hour"] == pytest.approx(0.192 * 1.12)
+    rows = {row["name"]: row for row in asked(capsys, auto_mode_path, "types", "--pool", "general")}
+    assert rows["m6i.large"]["on_demand_price_per_hour"] == pytest.approx(0.096 * 1.12)
+
+
+def test_it_is_said_what_the_types_are_taken_from(auto_mode_path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["pending", "--snapshot", auto_mode_path])
+    err = capsys.readouterr().err
+    assert err.count("as the EKS User Guide of November 2026 lists them; approximated:") == 1
+
+
+async def test_no_screen_says_what_is_false(auto_mode_path: str) -> None:
+    assert await screens_saying(FALSE_OF_AUTO_MODE, auto_mode_path) == {}

@@ -1,23 +1,39 @@
-"""The documentation: links lead somewhere, and pages that are made by tools are up to date."""
+"""The documentation: links, paths and pages made by tools are right; the site has every page once."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
 import re
+import shlex
+import tomllib
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
+from karptui.cli.main import main
+from karptui.clock import SystemClock
 from karptui.config import DEFAULTS, Config
 from karptui.sources.aws.facts import RULES
 from tests.builders import present
+from tests.cli.conftest import NOON_NS
+from tests.shared_analyses import look_once
+from tests.still_demo import tell_once
 from tests.ui.test_pictures import WALKS
+from tools import make_site
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+PLACES = ("CONTRIBUTING.md", "docs/architecture.md")
+FOLDERS = ("benchmarks", "contrib", "docs", "karptui", "tests", "tools")
+PATH = re.compile(r"`((?:[\w.-]+/)*[\w-]+(?:\.(?:py|md|tcss|yaml))?)`")
+SITE_PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
+COMMANDS = [line for page in SITE_PAGES.values() for line in make_site.OUTPUT.findall(page)]
+SHORT = re.compile(r"(--horizon|--until) \w+")
+"""Flags of forecasts, which are made for a minute here."""
 
 
 def anchors(page: Path) -> set[str]:
@@ -86,3 +102,80 @@ def test_the_documented_ages_are_those_kept() -> None:
     for rule in RULES.values():
         row = present(re.search(rf"\| `{rule.action}` \|[^|]*\| (\d+) (h|min) \|", DOCUMENT))
         assert int(row[1]) * {"h": 3600, "min": 60}[row[2]] == rule.holds_seconds
+
+
+@cache
+def files() -> tuple[str, ...]:
+    """Return the paths of all files."""
+    return tuple(
+        path.relative_to(ROOT).as_posix()
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if "__pycache__" not in path.parts
+    )
+
+
+def told(text: str) -> set[str]:
+    """Return the paths that a text names; of packages only those that stand below a folder of the repository."""
+    findall = PATH.findall(text)
+    return {path for path in findall if path.endswith((".py", ".tcss")) or path.partition("/")[0] in FOLDERS}
+
+
+def missing(text: str) -> list[str]:
+    """Return the paths that lead nowhere; the beginning of one may be left out."""
+    top = {path.name for path in ROOT.iterdir()}
+    return sorted(
+        path for path in told(text) - top if not any(file == path or file.endswith(f"/{path}") for file in files())
+    )
+
+
+@pytest.mark.parametrize("page", PLACES)
+def test_every_path_is_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert len(told(text)) > 20
+    assert missing(text) == []
+
+
+def test_a_path_that_leads_nowhere_is_missed_and_no_other() -> None:
+    there = ("pool_order.py", "provisioning/pool_order.py", "karptui/studies", "docs/solve.md")
+    nowhere = ["docs/solved.md", "karptui/study", "ordering.py", "pending/order.py"]
+    assert missing(" ".join(f"see `{path}`" for path in (*there, *nowhere))) == nowhere
+
+
+def test_every_package_is_told_of() -> None:
+    table = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").partition("## From the API server")[0]
+    packages = {path.parent.name for path in (ROOT / "karptui").glob("*/__init__.py")}
+    assert packages - set(re.findall(r"`(\w+)`", table)) == set()
+
+
+def test_every_page_is_in_one_section() -> None:
+    listed = [page for pages in make_site.sections().values() for page in pages]
+    assert sorted(listed) == sorted(SITE_PAGES)
+
+
+def test_the_configuration_is_read_and_its_files_are_there() -> None:
+    entries = tomllib.loads(make_site.configuration())["project"]["nav"]
+    values = [value for entry in entries for value in entry.values()]
+    named = [name for value in values for name in ([value] if isinstance(value, str) else value)]
+    assert len(named) > len(SITE_PAGES)
+    assert [name for name in named if name != make_site.HOME and not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_on_the_site_prints_something(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SystemClock, "now_ns", lambda _: NOON_NS)
+    tell_once(monkeypatch)
+    look_once(monkeypatch)
+    words = [*shlex.split(SHORT.sub(r"\1 1m", command))[1:], *(["--jobs", "1"] if " sweep " in command else [])]
+    assert main(words) in make_site.STATUSES
+    assert len(capsys.readouterr().out) > 200
+
+
+def test_output_stands_below_its_command() -> None:
+    page = "Before.\n\n    $ karptui nodes --demo\n\nAfter: `$ karptui` stays.\n"
+    with_outputs = make_site.with_outputs(page, lambda command: f"out of {command}\n" * 50)
+    assert with_outputs.startswith("Before.\n\n```console\n$ karptui nodes --demo\nout of karptui nodes --demo\n")
+    assert "… 10 more lines\n```\n\nAfter: `$ karptui` stays.\n" in with_outputs
+    assert len(re.findall("^out of", with_outputs, re.MULTILINE)) == make_site.LONGEST_LINES

@@ -1,10 +1,15 @@
-"""The lower layers stay light, and no module imports what imports it."""
+"""Modules: light lower layers, no circles, screens without engines, files written in one place."""
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 import grimp
 import pytest
@@ -17,6 +22,23 @@ for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
     importlib.import_module(module.name)
 print(json.dumps(sorted(sys.modules)))
 """
+ROOT = Path(__file__).parents[2] / "karptui"
+LIVE = frozenset({"analyst", "feed", "lock", "mailbox", "replayer", "follower", "shared_base", "view"})
+"""Attributes that would lead to something that lives."""
+LIVE_TYPES = re.compile(r"\b(ClusterView|ClusterState|Inventory|Prepared|ClusterFollower|SharedBase|WhatIfBase)\b")
+PACKAGE = Path(__file__).resolve().parents[2] / "karptui"
+WRITERS = {
+    "files.py": "the place",
+    "sources/history/writer.py": "a database, made under another name first, and its lock",
+    "sources/history/watch_pod.py": "a copy in a folder that is deleted when karptui ends, and messages of kubectl",
+    "sources/cluster/connection_pool.py": "a key for OpenSSL, in a folder that is gone a moment later",
+}
+NAMES = {
+    "write_text", "write_bytes", "mkstemp", "NamedTemporaryFile", "TemporaryFile", "mkdtemp", "symlink_to", "touch",
+}  # fmt: skip
+FLAGS = {"O_CREAT", "O_TRUNC", "O_APPEND"}
+WORDS = re.compile(rf"\b(?:{'|'.join(sorted(NAMES | FLAGS))}|open\()")
+"""What stands in the text of every module that does."""
 
 
 def modules_behind(package: str) -> list[str]:
@@ -63,3 +85,77 @@ def test_there_are_no_import_circles() -> None:
             break
         open_imports = {name: imported - ends for name, imported in open_imports.items() if name not in ends}
     assert sorted(open_imports) == []
+
+
+def trees() -> Iterator[tuple[str, ast.Module]]:
+    for package in ("screens", "widgets"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
+
+
+def test_no_screen_reaches_for_anything_that_lives() -> None:
+    texts = [
+        f"{path}:{node.lineno} .{node.attr}"
+        for path, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in LIVE
+    ]
+    assert texts == []
+
+
+@cache
+def functions(module: str) -> dict[str, str]:
+    """Return the parameters of a module's functions, as they are written."""
+    path = ROOT.parent / Path(*module.split("."))
+    path = next(item for item in (path / "__init__.py", path.with_suffix(".py")) if item.is_file())
+    text = path.read_text()
+    body = ast.parse(text).body if LIVE_TYPES.search(text) else ()
+    return {stmt.name: ast.unparse(stmt.args) for stmt in body if isinstance(stmt, ast.FunctionDef)}
+
+
+def takes_live(module: str, name: str) -> bool:
+    return LIVE_TYPES.search(functions(module).get(name, "")) is not None
+
+
+def test_no_screen_calls_what_takes_a_cluster() -> None:
+    """Modules of facts hold also what makes facts of a cluster: that is for the session's side."""
+    assert takes_live("karptui.session.types_of_pools", "pool_entries")
+    texts = [
+        f"{path}: {node.module}.{name.name}"
+        for path, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith("karptui.")
+        for name in node.names
+        if takes_live(node.module, name.name)
+    ]
+    assert texts == []
+
+
+def writes(tree: ast.AST) -> bool:
+    """Return whether a module may make a file or write into one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in NAMES | FLAGS:
+            return True
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == "open":
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            modes = [expr.value for expr in given if isinstance(expr, ast.Constant) and isinstance(expr.value, str)]
+            if any(set(mode) <= set("rwaxbt+") and set(mode) & set("wax+") for mode in modes):
+                return True
+    return False
+
+
+def test_files_are_written_in_one_place() -> None:
+    texts = {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if WORDS.search(text := path.read_text(encoding="utf-8")) and writes(ast.parse(text))
+    }
+    assert texts == set(WRITERS)
+
+
+def test_other_ways_are_seen() -> None:
+    for text in ("open(p, 'w')", "p.open(mode='xb')", "p.write_text(t)", "os.open(p, os.O_CREAT)", "open(p, 'r+')"):
+        assert WORDS.search(text), text
+        assert writes(ast.parse(text)), text
+    for text in ("open(p)", "p.open('rb')", "os.open(p, os.O_RDONLY)", "webbrowser.open(url)"):
+        assert not writes(ast.parse(text)), text

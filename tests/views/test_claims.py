@@ -15,13 +15,13 @@ from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import DrainStage, NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
-from karptui.session.claims import ClaimEntry
-from karptui.views.claims import TABLE, claim_sentences, short_wait, waiting_on
+from karptui.session.claims import ClaimEntry, expiries_of
+from karptui.views.claims import TABLE, claim_sentences, expiry_line, short_wait, waiting_on
 from karptui.views.filters import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
 from karptui.views.why.sentences import drain_text
-from tests.builders import a_pod, texts_of
+from tests.builders import a_pod, text_of, texts_of
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, conditions
 
 BORN = NOW_NS - 2 * HOUR
@@ -263,3 +263,43 @@ def test_a_reboot_that_is_over_is_told(reason: str, words: str) -> None:
 def test_the_node_says_too_how_long_the_drain_of_its_repair_may_take() -> None:
     told = node_findings(drain=DrainState(DrainStage.COMMANDED, reason="Unhealthy", bound_ns=10 * MINUTE))
     assert drain_text(told, NOW_NS) == "commanded, its drain is forced to end after 10m"
+
+
+def claim(name: str, in_ns: int | None, *, pool: str = "general", deletion_ns: int = 0) -> ClaimEntry:
+    expire_after_ns = None if in_ns is None else 720 * HOUR
+    born = NOW_NS - HOUR if in_ns is None else NOW_NS + in_ns - 720 * HOUR
+    return ClaimEntry(NodeClaim(name=name, labels={karpenter_labels.NODEPOOL: pool}, created_ns=born,
+                                expire_after_ns=expire_after_ns, deletion_ns=deletion_ns))  # fmt: skip
+
+
+def expiry_text(entries: list[ClaimEntry], pool: str = "general") -> str:
+    return text_of(expiry_line(expiries_of(entries, pool), pool, NOW_NS))
+
+
+NEVER = claim("never", None)
+EXPIRING = claim("leaving", MINUTE, deletion_ns=NOW_NS - MINUTE)
+OTHER = claim("other", MINUTE, pool="trino")
+
+
+@pytest.mark.parametrize(("entries", "expected"), [
+    ([], ""),
+    ([NEVER, EXPIRING, OTHER], ""),
+    ([claim("a", HOUR), NEVER], "general: of 1 NodeClaim expire 0 in 30m · 1 in 24h · 1 in 7d"),
+    ([claim("a", 200 * HOUR), NEVER], "general: none of 1 NodeClaim expires within 7d"),
+    ([claim("a", 20 * MINUTE), claim("b", 30 * HOUR), EXPIRING, OTHER],
+     "general: of 2 NodeClaims expire 1 in 30m · 1 in 24h · 2 in 7d"),
+])  # fmt: skip
+def test_how_many_expire_soon(entries: list[ClaimEntry], expected: str) -> None:
+    assert expiry_text(entries) == expected
+
+
+def test_how_many_expire_at_once() -> None:
+    wave = [claim(f"w{minute}", 50 * HOUR + minute * MINUTE) for minute in (0, 10, 25)]
+    line = expiry_text([claim("a", 20 * MINUTE), *wave, claim("late", 50 * HOUR + 31 * MINUTE)])
+    assert " · 3 of them within 30m, from 2026" in line
+    assert "of them within 30m" not in expiry_text(wave[:2])
+
+
+def test_a_drain_that_nothing_ends_comes_first() -> None:
+    rows = build_rows(TABLE, (NEVER, OTHER, EXPIRING), sort=Sort("deadline"), now_ns=NOW_NS)
+    assert rows.items[0].claim.name == "leaving"

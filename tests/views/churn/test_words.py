@@ -1,10 +1,11 @@
-"""Churn in words, cells and values."""
+"""Churn in words, cells, values and charts."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
 from karptui.disruption.churn.life import Life, Removal
@@ -17,6 +18,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.views.churn.columns import TABLE
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.churn.sentences import (
+    chart_of,
     chart_values,
     loop_values,
     per_hour,
@@ -247,3 +249,19 @@ def test_moves_from_unknown_nodes_leave_a_lower_bound(node: str, text: str) -> N
     move = Move(at_ns=ago(5), pod="web/a", workload="Deployment/web/a", node=node)
     (entry,) = churn_entries(ClusterView(a_cluster(), {}, evidence=Evidence()), a_churn(pools=(pool,), moves=(move,)))
     assert cells(entry, TABLE)["moved"] == text
+
+
+def a_charted_churn(*lives: Life, since: float = 60, moves: tuple[Move, ...] = ()) -> Churn:
+    return Churn(window=ChurnWindow(NOW_NS, ago(since)), lives=lives, moves=moves)
+
+
+def test_counts_by_bin() -> None:
+    move = Move(pod="web/a", workload="Deployment/web/a", at_ns=ago(12))
+    chart = chart_of(a_charted_churn(a_life(born=200, left=5), a_life(born=30), a_life(born=29), moves=(move,)), 13)
+    assert (chart.step, chart.begin_ns, len(chart.created)) == ("5m", ago(60), 13)
+    assert chart.created == (0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0)
+    assert chart.removed == (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0)
+    assert chart.moved[9] == 1
+    assert (chart.most, chart.most_moved) == (2, 1)
+    ahead = replace(a_life(), created_ns=NOW_NS + MINUTE_NS)
+    assert sum(chart_of(a_charted_churn(ahead), 60).created) == 0
