@@ -141,9 +141,9 @@ def load_config(path: Path, environment: Mapping[str, str], flags: Mapping[str, 
             value = {key: _from_variable(key, text)}
             _check(value, f"environment variable {name}")
             values |= value
-    given = {key: value for key, value in (flags or {}).items() if value is not None}
-    _check(given, "command line")
-    return _convert(values | given, "command line")
+    flag_values = {key: value for key, value in (flags or {}).items() if value is not None}
+    _check(flag_values, "command line")
+    return _convert(values | flag_values, "command line")
 
 
 def _read_file(path: Path) -> dict[str, Any]:

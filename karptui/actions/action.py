@@ -186,11 +186,11 @@ def applied(document: Document) -> Action:
         raise ActionError(f"{kind} {name}: apiVersion: {api_version!r:.60} is not of the group {API_KINDS[kind].group}")
     if not isinstance(name, str) or not isinstance(metadata, Mapping):
         raise ActionError(f"{kind}: metadata.name: is missing")
-    kept = {key: part for key, part in metadata.items() if key not in SERVERS_OWN}
-    if isinstance(annotations := kept.pop("annotations", None), Mapping):
+    clean_metadata = {key: part for key, part in metadata.items() if key not in SERVERS_OWN}
+    if isinstance(annotations := clean_metadata.pop("annotations", None), Mapping):
         kept_annotations = {key: part for key, part in annotations.items() if not key.startswith(_WRITTEN_BY_OTHERS)}
-        kept |= {"annotations": kept_annotations} if kept_annotations else {}
-    manifest = {**{key: part for key, part in document.items() if key != "status"}, "metadata": kept}
+        clean_metadata |= {"annotations": kept_annotations} if kept_annotations else {}
+    manifest = {**{key: part for key, part in document.items() if key != "status"}, "metadata": clean_metadata}
     return action_on(Operation.APPLY, kind, name, manifest=manifest)
 
 

@@ -124,29 +124,29 @@ def request_of(action: Action, live: Document, *, is_dry_run: bool) -> Request:
     target = action.target
     path = path_of(target, version_of(action))
     metadata = live.get("metadata") or {}
-    seen = {field: metadata[field] for field in ("uid", "resourceVersion") if metadata.get(field)}
+    preconditions = {field: metadata[field] for field in ("uid", "resourceVersion") if metadata.get(field)}
     dry: dict[str, Any] = {"dryRun": ["All"]} if is_dry_run else {}
     query = (("dryRun", "All"),) if is_dry_run else ()
     match action.operation:
         case Operation.DELETE:
             # With a body the server does not read dryRun from the query.
-            options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": seen, **dry}
+            options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions, **dry}
             return Request(method="DELETE", path=path, query=query, content_type=JSON, body=options)
         case Operation.EVICT:
             eviction = {
                 "apiVersion": "policy/v1",
                 "kind": "Eviction",
                 "metadata": {"name": target.name, "namespace": target.namespace},
-                "deleteOptions": {"preconditions": seen, **dry},
+                "deleteOptions": {"preconditions": preconditions, **dry},
             }
             return Request(method="POST", path=f"{path}/eviction", query=query, content_type=JSON, body=eviction)
         case Operation.APPLY:
             manifest = dict(action.manifest or {})
-            manifest["metadata"] = {**manifest["metadata"], **seen}
+            manifest["metadata"] = {**manifest["metadata"], **preconditions}
             query = (("fieldManager", FIELD_MANAGER), ("fieldValidation", "Strict"), *query)
             return Request(method="PATCH", path=path, query=query, content_type=APPLY_PATCH, body=manifest)
     query = (("fieldManager", FIELD_MANAGER), *query)
-    body = joined({"metadata": seen}, _patch_of(action))
+    body = joined({"metadata": preconditions}, _patch_of(action))
     part = _PARTS.get(action.operation)
     path = f"{path}/{part}" if part else path
     return Request(method="PATCH", path=path, query=query, content_type=MERGE_PATCH, body=body)

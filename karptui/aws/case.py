@@ -125,8 +125,8 @@ def parse_case(content: Any) -> TypesCase:
         raise CaseError(f"{field.path or 'document'}: {field.problem}") from None
     except SettingsError as error:
         raise CaseError(f"settings: {error}") from None
-    given, notes = _nodeclass(document)
-    nodeclass, problem = _read(given)
+    raw_nodeclass, notes = _nodeclass(document)
+    nodeclass, problem = _read(raw_nodeclass)
     notes = (*(f"settings: {name} cannot be read: Karpenter's default applies" for name in settings.unread), *notes)
     region = document.region or _region(document, nodeclass)
     market = _market(document, region, nodeclass, settings.rules.provider_tables)
@@ -140,14 +140,14 @@ def parse_case(content: Any) -> TypesCase:
         )
     return TypesCase(
         nodeclass=nodeclass,
-        given=given,
+        given=raw_nodeclass,
         settings=settings,
         market=market,
         placement_group=document.placement_group if nodeclass.spec.placement_group_selector is not None else None,
         # The first report is used even if it is higher than the estimate, later ones only if they are lower.
         discovered_memory_bytes={name: min(reports) for name, reports in document.discovered.items() if reports},
         launch=None if document.launch is None else _launched(document.launch),
-        tells_room=settings.rules.has_room_apart and _is_of_1_15(document, given),
+        tells_room=settings.rules.has_room_apart and _is_of_1_15(document, raw_nodeclass),
         problem=problem,
         notes=notes,
     )
@@ -276,23 +276,23 @@ def _nodeclass(document: _CaseDocument) -> tuple[NodeClass, tuple[str, ...]]:
         status["subnets"] = [{"zone": zone.name, "zoneID": zone.id} for zone in document.zones]
         notes = (f"{EC2_KIND} {name}: status.subnets is empty: a subnet in each of the zones is assumed",)
     annotations = {key: str(value) for key, value in dict((metadata or {}).get("annotations") or {}).items()}
-    given = NodeClass(
+    nodeclass = NodeClass(
         name=name, kind=EC2_KIND, group=AWS_GROUP, annotations=annotations, spec=spec, status=status, raw=content
     )
-    return given, notes
+    return nodeclass, notes
 
 
-def _read(given: NodeClass) -> tuple[Ec2NodeClass, str]:
+def _read(nodeclass: NodeClass) -> tuple[Ec2NodeClass, str]:
     """Return the NodeClass, without an unreadable ``spec.kubelet``, and why that is unreadable."""
     try:
-        return parse_nodeclass(given), ""
+        return parse_nodeclass(nodeclass), ""
     except NodeClassError as error:
-        kubelet = given.spec.get("kubelet")
+        kubelet = nodeclass.spec.get("kubelet")
         if not isinstance(kubelet, Mapping) or not parse_problem(kubelet):
             raise
-        spec = {name: value for name, value in given.spec.items() if name != "kubelet"}
+        spec = {name: value for name, value in nodeclass.spec.items() if name != "kubelet"}
         problem = f"{error}: Karpenter finds no instance types"
-        return parse_nodeclass(msgspec.structs.replace(given, spec=spec)), problem
+        return parse_nodeclass(msgspec.structs.replace(nodeclass, spec=spec)), problem
 
 
 def _region(document: _CaseDocument, nodeclass: Ec2NodeClass) -> str:
@@ -335,13 +335,13 @@ def _chosen(names: Iterable[str] | None) -> tuple[InstanceTypeFacts, ...]:
 
 
 def _type_document(instance_type: InstanceType, case: TypesCase) -> dict[str, Any]:
-    kept = instance_type.overhead
+    overhead = instance_type.overhead
     document: dict[str, Any] = {
         "capacity": _integers(instance_type.capacity),
         "overhead": {
-            "kubeReserved": _integers(kept.kube_reserved),
-            "systemReserved": _integers(kept.system_reserved),
-            "evictionThreshold": _integers(kept.eviction_threshold),
+            "kubeReserved": _integers(overhead.kube_reserved),
+            "systemReserved": _integers(overhead.system_reserved),
+            "evictionThreshold": _integers(overhead.eviction_threshold),
         },
         "allocatable": _integers(allocatable(instance_type)),
         "requirements": [

@@ -99,8 +99,8 @@ def price_list(region: str, tables: str = "") -> PriceList:
     if newer is None:
         return PriceList(list_region, entry["date"], entry["currency"], MappingProxyType(prices))
     prices.update(newer["prices"])
-    kept = {name: price for name, price in prices.items() if name not in newer["gone"]}
-    return PriceList(list_region, newer["date"], entry["currency"], MappingProxyType(kept))
+    still_listed = {name: price for name, price in prices.items() if name not in newer["gone"]}
+    return PriceList(list_region, newer["date"], entry["currency"], MappingProxyType(still_listed))
 
 
 def with_provider_tables(facts: Iterable[InstanceTypeFacts], tables: str) -> tuple[InstanceTypeFacts, ...]:

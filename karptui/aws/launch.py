@@ -67,11 +67,11 @@ def launch_steps(
     first = "compatible-launchable-filter" if rules.has_room_apart else "compatible-available-filter"
     steps, left = [], tuple(types)
     for name, keep in ((first, _fitting), *_FILTERS):
-        kept = keep(left, launch)
-        names = {instance_type.name for instance_type in kept}
+        passing = keep(left, launch)
+        names = {instance_type.name for instance_type in passing}
         rejected = tuple(instance_type for instance_type in left if instance_type.name not in names)
-        steps.append(FilterStep(name=name, left=kept, rejected=rejected))
-        left = kept
+        steps.append(FilterStep(name=name, left=passing, rejected=rejected))
+        left = passing
         if not left:
             break
     return tuple(steps)
@@ -144,7 +144,7 @@ def _roomiest_reservations(types: _Types, launch: _LaunchRequest) -> _Types:
     """Keep the reservation with the most capacity in each zone of a type, and the types that have any."""
     if not launch.allows(RESERVED):
         return types
-    kept = []
+    narrowed = []
     for instance_type in types:
         by_zone: dict[str, Offering] = {}
         for offering in launch.reserved(instance_type):
@@ -153,8 +153,8 @@ def _roomiest_reservations(types: _Types, launch: _LaunchRequest) -> _Types:
             if best is None or offering.reservation_capacity > best.reservation_capacity:
                 by_zone[zone] = offering
         if by_zone:
-            kept.append(_with(instance_type, by_zone.values()))
-    return tuple(kept) or types
+            narrowed.append(_with(instance_type, by_zone.values()))
+    return tuple(narrowed) or types
 
 
 def _plain(types: _Types, launch: _LaunchRequest) -> _Types:

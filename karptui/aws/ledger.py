@@ -55,7 +55,7 @@ def build_ledger(
         settings: VM_MEMORY_OVERHEAD_PERCENT is used.
         is_memory_discovered: Whether it was resolved with memory reported by a node.
     """
-    kept = instance_type.overhead
+    overhead = instance_type.overhead
     return Ledger(
         advertised_memory_bytes=facts.memory_mib * MIB,
         contiguous_memory_bytes=contiguous_memory_mib(facts) * MIB,
@@ -63,8 +63,8 @@ def build_ledger(
         vm_memory_overhead_percent=settings.vm_memory_overhead_percent,
         is_memory_discovered=is_memory_discovered,
         capacity=instance_type.capacity,
-        kube_reserved=kept.kube_reserved,
-        system_reserved=kept.system_reserved,
+        kube_reserved=overhead.kube_reserved,
+        system_reserved=overhead.system_reserved,
         allocatable=allocatable(instance_type),
     )
 

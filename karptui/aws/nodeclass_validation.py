@@ -42,15 +42,15 @@ class NodeClassRefusal(msgspec.Struct, frozen=True):
 
 
 def refusal(
-    given: NodeClass, parsed: Ec2NodeClass, settings: Settings, facts: Iterable[InstanceTypeFacts]
+    nodeclass: NodeClass, parsed: Ec2NodeClass, settings: Settings, facts: Iterable[InstanceTypeFacts]
 ) -> NodeClassRefusal | None:
     """Return the first reason why 1.15 marks an EC2NodeClass as not ready, or None.
 
     Args:
-        given: The original object.
+        nodeclass: The original object.
         facts: Types to evaluate expressions for: Karpenter uses all types, regardless of NodePools.
     """
-    kubelet = given.spec.get("kubelet") or {}
+    kubelet = nodeclass.spec.get("kubelet") or {}
     broken = rule_breaks(kubelet) or tuple(filter(None, (parse_problem(kubelet),)))
     if broken:
         return NodeClassRefusal("InvalidKubeletConfiguration", "; ".join(broken))
@@ -64,9 +64,9 @@ def refusal(
         texts = {}
     if wrong := next(filter(None, map(compile_problem, texts.values())), ""):
         return NodeClassRefusal("KubeletExpressionInvalid", wrong)
-    if dropped := _dropped(given, parsed):
+    if dropped := _dropped(nodeclass, parsed):
         return NodeClassRefusal("UnsupportedKubeletConfiguration", dropped)
-    reason, message = sharing_problem(given.annotations.get(SHARING, ""), settings)
+    reason, message = sharing_problem(nodeclass.annotations.get(SHARING, ""), settings)
     if reason:
         return NodeClassRefusal(reason, message)
     for type_facts in facts if texts else ():
@@ -75,9 +75,9 @@ def refusal(
     return None
 
 
-def _dropped(given: NodeClass, parsed: Ec2NodeClass) -> str:
+def _dropped(nodeclass: NodeClass, parsed: Ec2NodeClass) -> str:
     """Return the fields that the family would silently drop; AL2023 passes everything on, Custom nothing."""
-    kubelet, family = given.spec.get("kubelet") or {}, parsed.family
+    kubelet, family = nodeclass.spec.get("kubelet") or {}, parsed.family
     if not kubelet or family in (AL2023, CUSTOM):
         return ""
     fields = set(unmanaged_fields(kubelet))

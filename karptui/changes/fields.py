@@ -67,11 +67,11 @@ def fields_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     metadata = manifest.get("metadata")
     fields: dict[str, Any] = {}
     if isinstance(metadata, Mapping):
-        kept = {name: value for name, value in metadata.items() if name not in _NOT_COMPARED}
-        annotations = kept.pop("annotations", None)
+        compared = {name: value for name, value in metadata.items() if name not in _NOT_COMPARED}
+        annotations = compared.pop("annotations", None)
         if isinstance(annotations, Mapping):
-            kept["annotations"] = {key: value for key, value in annotations.items() if not key.startswith(_HASHES)}
-        fields.update(_flat("metadata", "metadata", kept))
+            compared["annotations"] = {key: value for key, value in annotations.items() if not key.startswith(_HASHES)}
+        fields.update(_flat("metadata", "metadata", compared))
     rest = {name: value for name, value in manifest.items() if name not in ("apiVersion", "kind", "metadata", "status")}
     for name, value in rest.items():
         fields.update(_flat(name, name, value))
@@ -121,18 +121,18 @@ def _members(path: str, name: str, members: Sequence[Mapping[str, Any]]) -> Iter
     seen: Counter[str] = Counter()
     for member in sorted(members, key=_content):
         step = _content(member)
-        kept: Any = dict(member)
+        compared: Any = dict(member)
         if identity and identity[0] in member:
             step = str(member[identity[0]])
             if firsts[step] > 1:
                 step = " ".join(str(member.get(part, "")) for part in identity)
-            kept = {key: part for key, part in member.items() if key != identity[0]}
+            compared = {key: part for key, part in member.items() if key != identity[0]}
         seen[step] += 1
         step = step if seen[step] == 1 else f"{step} #{seen[step]}"
         if name in _NESTED:
-            yield from _flat(f"{path}[{step}]", "", kept)
+            yield from _flat(f"{path}[{step}]", "", compared)
         else:
-            yield f"{path}[{step}]", _in_order(kept) or True
+            yield f"{path}[{step}]", _in_order(compared) or True
 
 
 def _in_order(member: Mapping[str, Any]) -> dict[str, Any]:

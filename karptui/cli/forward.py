@@ -72,11 +72,11 @@ class _PrintedPlay(NamedTuple):
     status: int = 0
 
 
-def _forecasts(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> list[_PrintedPlay]:
+def _forecasts(named: NamedBase, arguments: Any, each: Each, reporter: Reporter) -> list[_PrintedPlay]:
     """Return the output of each scenario, whose forecasts differ in their seeds."""
     from karptui.forward.result import shown_of
 
-    scenarios, args = given
+    scenarios, args = arguments
     seeds = range(args.seed, args.seed + args.seeds)
     parts = [(scenario, seed) for scenario in scenarios for seed in seeds]
     results: Iterator[Played | str] = each(_played, (named, args), parts, reporter)

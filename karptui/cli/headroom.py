@@ -129,12 +129,12 @@ def run(args: argparse.Namespace) -> int:
     return run_study(args, _added, (samples, args), TABLE)
 
 
-def _added(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
+def _added(named: NamedBase, arguments: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     from karptui.studies.headroom import MOST, headroom, headrooms, pool_samples
     from karptui.studies.pod_trial import sample_of, sample_of_manifest, samples
     from karptui.views import headroom as views
 
-    (edit, ref), args = given
+    (edit, ref), args = arguments
     base = named.base
     assert base is not None
     most = args.most or max(MOST, args.at_least)

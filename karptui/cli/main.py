@@ -279,8 +279,8 @@ def split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
     Flags may precede or follow the command, as with kubectl.
     """
     words = list(argv)
-    for index, given in enumerate(words):
-        word = _FORMER_NAMES.get(given, given)
+    for index, name in enumerate(words):
+        word = _FORMER_NAMES.get(name, name)
         if word == "--" or (index == 0 and not word.startswith("-") and word not in COMMANDS):
             break
         if word in COMMANDS and not (index and _takes_value(words[index - 1], word)):

@@ -43,7 +43,7 @@ def opened(address: str) -> Iterator[Workers]:
 
 
 def ask_clusters(
-    args: argparse.Namespace, ask: Ask, given: object, reporter: Reporter | None = None, *, workers: str = "1"
+    args: argparse.Namespace, ask: Ask, arguments: object, reporter: Reporter | None = None, *, workers: str = "1"
 ) -> Iterator[tuple[NamedBase, Any]]:
     """Ask one question of every cluster; yield the clusters in order, each with its answer.
 
@@ -67,14 +67,14 @@ def ask_clusters(
         if len(args.snapshots) > 1:
             check_snapshots(args)
             _import_engine()
-            answers = in_order(running.run(_of_cluster, (ask, given, args), _clusters(args, running)))
+            answers = in_order(running.run(_of_cluster, (ask, arguments, args), _clusters(args, running)))
             yield from _counted(answers, len(args.snapshots))
             return
         each = each_of(running)
         for cluster in bases(args):
             answer = None
             if cluster.base is not None:
-                answer = ask(cluster, given, each if reporter is not None else _counting(each), reporter or silent)
+                answer = ask(cluster, arguments, each if reporter is not None else _counting(each), reporter or silent)
             yield cluster._replace(base=None), answer
 
 
@@ -91,8 +91,8 @@ def each_of(workers: Workers) -> Each:
 def _of_item(common: Any, item: object, _: object) -> Any:
     from karptui.provisioning.reporter import silent
 
-    ask, given = common
-    return ask(given, item, silent)
+    ask, arguments = common
+    return ask(arguments, item, silent)
 
 
 def _counting(each: Each) -> Each:
@@ -121,12 +121,12 @@ def _clusters(args: argparse.Namespace, workers: Workers) -> Iterator[str | Name
 def _of_cluster(common: Any, item: str | NamedBase, _: object) -> tuple[NamedBase, Any]:
     from karptui.provisioning.reporter import one_by_one, silent
 
-    ask, given, args = common
+    ask, arguments, args = common
     cluster = base_of_snapshot(item, args) if isinstance(item, str) else item
     if cluster.base is None:
         return cluster, None
     try:
-        return cluster._replace(base=None), ask(cluster, given, one_by_one, silent)
+        return cluster._replace(base=None), ask(cluster, arguments, one_by_one, silent)
     except RequestError as error:
         return cluster._replace(base=None, problem=str(error)), None
 
@@ -162,17 +162,17 @@ class StudyAnswer(NamedTuple):
 
 
 def _study_answers(
-    args: argparse.Namespace, ask: Ask, given: object, reporter: Reporter
+    args: argparse.Namespace, ask: Ask, arguments: object, reporter: Reporter
 ) -> Iterator[tuple[NamedBase, StudyAnswer]]:
     """Yield the clusters in order, each with its answer. Raises UsageError: the only cluster has none."""
-    for named, answer in ask_clusters(args, ask, given, reporter):
+    for named, answer in ask_clusters(args, ask, arguments, reporter):
         problem = f"{named.name}: {named.problem}"
         if answer is None and len(args.snapshots) <= 1:
             raise UsageError(problem)
         yield named, StudyAnswer(problem=problem) if answer is None else answer
 
 
-def run_texts(args: argparse.Namespace, ask: Ask, given: object, reporter: Reporter) -> int:
+def run_texts(args: argparse.Namespace, ask: Ask, arguments: object, reporter: Reporter) -> int:
     """Ask a question of every cluster, and print each answer at once.
 
     Args:
@@ -182,7 +182,7 @@ def run_texts(args: argparse.Namespace, ask: Ask, given: object, reporter: Repor
         The exit status: 1 if something is missing, 3 if a condition is met.
     """
     status, is_of_several = 0, len(args.snapshots) > 1
-    for named, answer in _study_answers(args, ask, given, reporter):
+    for named, answer in _study_answers(args, ask, arguments, reporter):
         put(page(answer.text), end="")
         status = max(status, named.report(), bool(answer.problem), FAILED * answer.is_failed)
         if answer.problem:
@@ -193,7 +193,7 @@ def run_texts(args: argparse.Namespace, ask: Ask, given: object, reporter: Repor
     return status
 
 
-def run_study(args: argparse.Namespace, ask: Ask, given: object, spec: TableSpec[ItemT]) -> int:
+def run_study(args: argparse.Namespace, ask: Ask, arguments: object, spec: TableSpec[ItemT]) -> int:
     """Ask a question of every cluster, and print all answers as one table, or in the form asked for.
 
     Args:
@@ -206,7 +206,7 @@ def run_study(args: argparse.Namespace, ask: Ask, given: object, spec: TableSpec
     is_of_several = len(args.snapshots) > 1
     status, rows, lines, sentences = 0, list[dict[str, Any]](), list[str](), list[str]()
     rows_of(spec, (), args, 0)  # refuses a filter or an order before anything is simulated
-    for named, answer in _study_answers(args, ask, given, show_percent):
+    for named, answer in _study_answers(args, ask, arguments, show_percent):
         cluster_field = {"cluster": named.name} if is_of_several else {}
         rows += [{**cluster_field, **row} for row in answer.rows]
         lines += ["", *answer.lines] if lines else answer.lines

@@ -124,7 +124,7 @@ class Line(NamedTuple):
     at: str
 
 
-def command_line(name: str, given: Mapping[str, Any]) -> Line:
+def command_line(name: str, arguments: Mapping[str, Any]) -> Line:
     """Return the command line of a call.
 
     Raises:
@@ -134,12 +134,12 @@ def command_line(name: str, given: Mapping[str, Any]) -> Line:
         raise ToolError(f"there is no tool {clean(name)}; the tools: {', '.join(TOOL_OF)}")
     tool = TOOL_OF[name]
     names = {argument.name for argument in tool.arguments}
-    for other in given:
+    for other in arguments:
         if other not in names:
             raise ToolError(f"{name}: there is no argument {clean(other)}; its arguments: {', '.join(sorted(names))}")
     words, stdin, at = tool.command.split(), "", ""
     for argument in tool.arguments:
-        value = given.get(argument.name)
+        value = arguments.get(argument.name)
         if value is None or value == "":
             if argument.is_required:
                 raise ToolError(f"{name}: {argument.name} is missing: {argument.about}")
@@ -321,8 +321,8 @@ def _redact_history(args: argparse.Namespace, line: Line, folder: Path) -> list[
 
     for old in folder.glob(f"{_HISTORY}*"):
         old.unlink()
-    given = dict(word.split("=", 1) for word in line.words if word.startswith("--"))
-    since, until = past_time(given.get("--from", "-30m")), past_time(given.get("--to", "-0s"))
+    flags = dict(word.split("=", 1) for word in line.words if word.startswith("--"))
+    since, until = past_time(flags.get("--from", "-30m")), past_time(flags.get("--to", "-0s"))
     path = chosen_history(argparse.Namespace(**{**vars(args), "karpenter_version": None}))
     with closing(History(path)) as history:
         last_ns = history.end_ns()

@@ -283,12 +283,12 @@ def _add_asking(group: TakesArguments) -> None:
 
 def price_flags(args: argparse.Namespace) -> dict[str, object]:
     """Return the flags of ``add_price_flags`` as settings; None was not given."""
-    given = {
+    flags = {
         name: getattr(args, name)
         for name in ("disable_pricing", "price_multiplier", "node_surcharge_per_hour", "aws", "aws_profile")
     }
     pairs = args.karpenter_settings
-    return {**given, "karpenter_settings": dict(pairs) if pairs else None}
+    return {**flags, "karpenter_settings": dict(pairs) if pairs else None}
 
 
 def add_usage_flag(parser: argparse.ArgumentParser) -> None:

@@ -77,10 +77,10 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def _planned(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
+def _planned(named: NamedBase, arguments: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     from karptui.studies.plan import plan
 
-    manifests, args = given
+    manifests, args = arguments
     assert named.base is not None
     planned = plan(named.base, manifests.edits, horizon_ns=args.horizon, reporter=reporter, each=each)
     text = _text(named, manifests, planned, args.output)

@@ -57,21 +57,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _document(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    given = redactor() if args.redact else None
+    pseudonyms = redactor() if args.redact else None
     if args.snapshot and args.demo:
         raise UsageError("--demo and --snapshot exclude each other")
     check_times(args)
     if args.snapshot or args.demo:
         refuse_live(args)
     if args.snapshot or args.at is not None:
-        return _from_files(args, given)
-    return _from_demo(args, given) if args.demo else _from_cluster(args, given)
+        return _from_files(args, pseudonyms)
+    return _from_demo(args, pseudonyms) if args.demo else _from_cluster(args, pseudonyms)
 
 
-def redacted_recording(args: argparse.Namespace, given: Redactor) -> dict[str, Any]:
+def redacted_recording(args: argparse.Namespace, pseudonyms: Redactor) -> dict[str, Any]:
     """Return the recording of files with pseudonyms."""
     args.name = None
-    return _from_files(args, given)[0]
+    return _from_files(args, pseudonyms)[0]
 
 
 def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dict[str, Any], list[str]]:

@@ -58,11 +58,11 @@ def run(args: argparse.Namespace) -> int:
     return run_study(args, _rehearsed, (manifests_of(read_manifests(args.filename)), args), TABLE)
 
 
-def _rehearsed(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> StudyAnswer:
+def _rehearsed(named: NamedBase, arguments: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     from karptui.studies.rehearsal import rehearsals
     from karptui.views.rehearsal import TABLE
 
-    manifests, args = given
+    manifests, args = arguments
     assert named.base is not None
     results = rehearsals(
         named.base,

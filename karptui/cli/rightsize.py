@@ -83,19 +83,19 @@ def run(args: argparse.Namespace) -> int:
     used = {key: usage.latest.memory_bytes for key, usage in loaded.view.live_usage.pods.items()}
     workloads = workloads_of(base.inventory)
     if krr is not None:
-        given = krr
+        recommendations = krr
     elif args.prometheus is not None:
-        given, warnings = _of_prometheus(args, workloads, loaded.now_ns, percentile, hours)
+        recommendations, warnings = _of_prometheus(args, workloads, loaded.now_ns, percentile, hours)
         loaded = replace(loaded, complaints=(*loaded.complaints, *warnings))
     elif is_measured:
         path = history_of(args)
-        given = recorded_recommendations(path, workloads, loaded.now_ns, percentile=percentile, hours=hours)
+        recommendations = recorded_recommendations(path, workloads, loaded.now_ns, percentile=percentile, hours=hours)
     else:
-        given = recommendations_of(base.inventory, live, _history_if_any(args), loaded.now_ns)
+        recommendations = recommendations_of(base.inventory, live, _history_if_any(args), loaded.now_ns)
         if isinstance(live, SourceError):
             loaded = replace(loaded, notes=(*loaded.notes, str(live)))
     answer = rightsize(
-        base, given, used, horizon_ns=args.horizon, seed=args.seed, seeds=args.seeds, reporter=show_percent
+        base, recommendations, used, horizon_ns=args.horizon, seed=args.seed, seeds=args.seeds, reporter=show_percent
     )
     name = "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
     rows = chosen(TABLE, answer.sizings, args)

@@ -111,8 +111,8 @@ class GuardedServer(Server):  # type: ignore[misc]  # no types if it is not inst
         origin = request.headers.get("Origin")
         if origin is not None and origin != f"http://{request.host}":
             raise web.HTTPForbidden(text="the Origin of this request is not karptui's own page")
-        given = request.path.split("/")[1]
-        if not hmac.compare_digest(given.encode(), self._token.encode()):
+        token = request.path.split("/")[1]
+        if not hmac.compare_digest(token.encode(), self._token.encode()):
             raise web.HTTPForbidden(text="this address lacks the token that karptui --serve printed")
         return await handler(request)
 

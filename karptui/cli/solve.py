@@ -65,17 +65,17 @@ def run(args: argparse.Namespace) -> int:
     """Print the answer. Status 1 if something is missing, 3 if no tried change reaches the goal."""
     from karptui.cli.whatif_scenarios import read_files
 
-    given = {name: value for name in _flags() if (value := getattr(args, _dest(name))) is not None}
+    parameters = {name: value for name in _flags() if (value := getattr(args, _dest(name))) is not None}
     before = read_files([args.scenario])[0] if args.scenario else None
-    return run_texts(args, _solved, (args.goal, given, args.output, before), _progress)
+    return run_texts(args, _solved, (args.goal, parameters, args.output, before), _progress)
 
 
 def _solved(named: NamedBase, arguments: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     from karptui.solve.run import solve_goal
 
-    goal, given, form, before = arguments
+    goal, parameters, form, before = arguments
     assert named.base is not None
-    solved = solve_goal(named.base, goal, given, reporter, each=each, on_top_of=before)
+    solved = solve_goal(named.base, goal, parameters, reporter, each=each, on_top_of=before)
     # The text says itself that the goal is not reached.
     failures = () if solved.is_reached or form == "text" else (f"not reached: {solved.because}",)
     return StudyAnswer(text=_text(named, solved, form), failures=failures, is_failed=not solved.is_reached)

@@ -85,8 +85,8 @@ def _asked(args: argparse.Namespace) -> tuple[Sweep, Replay]:
     return sweep, mode
 
 
-def _swept(named: NamedBase, given: Any, each: Each, reporter: Reporter) -> tuple[SweepPoint, ...]:
-    sweep, mode = given
+def _swept(named: NamedBase, arguments: Any, each: Each, reporter: Reporter) -> tuple[SweepPoint, ...]:
+    sweep, mode = arguments
     return tuple(each(_point, (named.base, sweep, mode), sweep.values, reporter))
 
 

@@ -265,10 +265,10 @@ class _Command:
 
 
 def _limited(config: Config, args: argparse.Namespace) -> Config:
-    given = {"history_days": args.days, "history_megabytes": args.megabytes}
+    limits = {"history_days": args.days, "history_megabytes": args.megabytes}
     if args.history:
-        given["history"] = True
-    return replace(config, **{name: value for name, value in given.items() if value is not None})
+        limits["history"] = True
+    return replace(config, **{name: value for name, value in limits.items() if value is not None})
 
 
 def _sizes(path: Path) -> Iterator[int]:

@@ -26,15 +26,15 @@ def validated(run: MethodRun, simulator: Simulator, method: Method, command: Com
     no other new node than the command's.
     """
     left = run.budgets(method.reason)
-    kept: list[Candidate] = []
+    valid: list[Candidate] = []
     for candidate in _still_wanted(run, method, command):
         if left.get(candidate.pool.name, 0):
             left[candidate.pool.name] -= 1
-            kept.append(candidate)
-    is_whole = len(kept) == len(command.candidates)
-    if not kept or (method is not Method.EMPTINESS and not (is_whole and _is_same(simulator, command, kept))):
+            valid.append(candidate)
+    is_whole = len(valid) == len(command.candidates)
+    if not valid or (method is not Method.EMPTINESS and not (is_whole and _is_same(simulator, command, valid))):
         return None
-    return replace(command, candidates=tuple(kept))
+    return replace(command, candidates=tuple(valid))
 
 
 def _still_wanted(run: MethodRun, method: Method, command: Command) -> list[Candidate]:

@@ -266,11 +266,11 @@ def gone_host(pod: Pod, state: ClusterState) -> str:
 def _gone_hosts(terms: Sequence[NodeSelectorTerm], state: ClusterState) -> str:
     """Return the hostnames that alternative terms require, if each requires some and no node has one of them."""
     hostnames = [[e for e in term.match_expressions if e.key == HOSTNAME and e.operator == IN] for term in terms]
-    named = {name for each in hostnames for requirement in each for name in requirement.values}
-    if not named or not all(hostnames) or not state.nodes:
+    names = {name for each in hostnames for requirement in each for name in requirement.values}
+    if not names or not all(hostnames) or not state.nodes:
         return ""
     there = {node.labels.get(HOSTNAME, node.name) for node in state.nodes.values()}
-    return ", ".join(sorted(named)) if named.isdisjoint(there) else ""
+    return ", ".join(sorted(names)) if names.isdisjoint(there) else ""
 
 
 def _zones(alternatives: tuple[Requirements, ...]) -> frozenset[str] | None:

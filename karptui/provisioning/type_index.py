@@ -117,11 +117,11 @@ class LabelIndex:
         return mask
 
 
-def keep(kept: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+def keep(memory: dict[_Key, _Value], key: _Key, value: _Value) -> None:
     """Cache a result; all results are dropped before there are too many."""
-    if len(kept) >= _MOST_KEPT:
-        kept.clear()
-    kept[key] = value
+    if len(memory) >= _MOST_KEPT:
+        memory.clear()
+    memory[key] = value
 
 
 NO_PRICE: Final = float("inf")

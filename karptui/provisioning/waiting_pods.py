@@ -104,13 +104,13 @@ def _is_bound(values: tuple[str, ...]) -> bool:
 
 def _value_problems(requirement: NodeSelectorRequirement, key: str, allowed: frozenset[str]) -> Iterator[str]:
     valid = [value for value in requirement.values if value in allowed]
-    given = f"[{' '.join(requirement.values)}]"
+    listed = f"[{' '.join(requirement.values)}]"
     expected = " ".join(f"{value}:{{}}" for value in sorted(allowed))
     if not valid:
-        yield f"no valid values found in {given} for {key}, expected one of: map[{expected}], got: {given}"
+        yield f"no valid values found in {listed} for {key}, expected one of: map[{expected}], got: {listed}"
     elif requirement.min_values is not None and len(valid) < requirement.min_values:
         yield (
-            f"not enough valid values found in {given} for {key}, expected at least {requirement.min_values} valid"
+            f"not enough valid values found in {listed} for {key}, expected at least {requirement.min_values} valid"
             f" values from: [{' '.join(sorted(allowed))}], got: {len(valid)}"
         )
 

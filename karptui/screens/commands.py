@@ -351,12 +351,12 @@ def _solve(app: CommandHost, text: str) -> None:
         only = f"{name} is a goal only of the command karptui solve" if name in GOALS else f"unknown goal {clean(name)}"
         raise CommandError(f"{only}; goals here: {', '.join(ON_SCREEN)}")
     try:
-        given = given_of(rest)
-        with_defaults(GOALS[name], given)
+        parameters = given_of(rest)
+        with_defaults(GOALS[name], parameters)
     except RequestError as error:
         raise CommandError(clean(str(error))) from error
     on_top_of = front.scenario_in_front() if front is not None else None
-    app.go(ToStudy(solve_study(name, tuple(given.items()), on_top_of)))
+    app.go(ToStudy(solve_study(name, tuple(parameters.items()), on_top_of)))
 
 
 def _pause(app: CommandHost, text: str) -> None:

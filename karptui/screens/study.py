@@ -200,14 +200,14 @@ async def ask_for_goal(screen: FrameScreen) -> None:
     chosen = await pick(screen.app, "Solve ─ goal", choices)
     if chosen is None:
         return
-    goal, given = GOALS[chosen], dict[str, str]()
+    goal, parameters = GOALS[chosen], dict[str, str]()
     for parameter in goal.parameters:
         answer = await _answer(screen, goal, parameter)
         if answer is None:
             return
         if answer:
-            given[parameter.name] = answer
-    screen.host.go(ToStudy(solve_study(goal.name, tuple(given.items()), screen.scenario_in_front())))
+            parameters[parameter.name] = answer
+    screen.host.go(ToStudy(solve_study(goal.name, tuple(parameters.items()), screen.scenario_in_front())))
 
 
 async def _answer(screen: FrameScreen, goal: Goal, parameter: Parameter) -> str | None:

@@ -101,12 +101,12 @@ class Studies(OneAtATime):
         return self._answer(now_ns, lambda base, reporter: drills(base, reporter=reporter))
 
     def solve(
-        self, goal: str, given: Sequence[tuple[str, str]], on_top_of: Scenario | None, now_ns: int
+        self, goal: str, parameters: Sequence[tuple[str, str]], on_top_of: Scenario | None, now_ns: int
     ) -> StudyAnswer[Solved]:
         from karptui.solve.run import solve_goal
 
         return self._answer(
-            now_ns, lambda base, report: solve_goal(base, goal, dict(given), report, on_top_of=on_top_of)
+            now_ns, lambda base, report: solve_goal(base, goal, dict(parameters), report, on_top_of=on_top_of)
         )
 
     def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:

@@ -272,11 +272,11 @@ def lasting(evidence: Evidence, situation: Situation) -> Evidence:
     Args:
         situation: The simulated cluster: edits may have changed Karpenter's settings and given types.
     """
-    given = situation.types.types
-    is_given = evidence.instance_types is not None and not isinstance(given, Mapping)
+    instance_types = situation.types.types
+    is_given = evidence.instance_types is not None and not isinstance(instance_types, Mapping)
     return msgspec.structs.replace(
         evidence,
         settings=situation.settings,
-        instance_types=tuple(given) if is_given else evidence.instance_types,
+        instance_types=tuple(instance_types) if is_given else evidence.instance_types,
         metrics_before=evidence.metrics,
     )

@@ -224,7 +224,7 @@ class Studies(Protocol):
         """Return the drill of each zone, capacity type and NodePool."""
 
     def solve(
-        self, goal: str, given: Sequence[tuple[str, str]], on_top_of: Scenario | None, now_ns: int
+        self, goal: str, parameters: Sequence[tuple[str, str]], on_top_of: Scenario | None, now_ns: int
     ) -> StudyAnswer[Solved]:
         """Return the change that reaches a goal.
 

@@ -43,12 +43,12 @@ def recommendations_of(
         HistoryError: The history cannot be read.
         SourceError: VerticalPodAutoscalers may not be listed, and no usage is recorded.
     """
-    given = of_vpas((*inventory.vpas, *(() if isinstance(live, SourceError) else live)))
-    if not given.items and history is not None:
-        given = recorded_recommendations(history, workloads_of(inventory), now_ns)
-    if not given.items and isinstance(live, SourceError):
+    recommendations = of_vpas((*inventory.vpas, *(() if isinstance(live, SourceError) else live)))
+    if not recommendations.items and history is not None:
+        recommendations = recorded_recommendations(history, workloads_of(inventory), now_ns)
+    if not recommendations.items and isinstance(live, SourceError):
         raise live
-    return given
+    return recommendations
 
 
 def recorded_recommendations(

@@ -248,20 +248,20 @@ _GOALS: Final = (
 GOALS: Final[Mapping[str, Goal]] = MappingProxyType({goal.name: goal for goal in _GOALS})
 
 
-def with_defaults(goal: Goal, given: Mapping[str, str]) -> dict[str, str]:
+def with_defaults(goal: Goal, parameters_given: Mapping[str, str]) -> dict[str, str]:
     """Return a value for every parameter of a goal.
 
     Args:
-        given: Values by name; defaults apply to missing or empty ones.
+        parameters_given: Values by name; defaults apply to missing or empty ones.
 
     Raises:
         RequestError: A value is unknown, invalid or missing.
     """
     parameters = {parameter.name: parameter for parameter in goal.parameters}
-    for name in given:
+    for name in parameters_given:
         if name not in parameters:
             raise RequestError(f"{goal.name}: there is no {name}; it takes {', '.join(parameters)}")
-    defaults = {name: given.get(name) or parameter.default for name, parameter in parameters.items()}
+    defaults = {name: parameters_given.get(name) or parameter.default for name, parameter in parameters.items()}
     for name, parameter in parameters.items():
         if parameter.is_required and not defaults[name]:
             raise RequestError(f"{goal.name}: {name} is missing: {parameter.help}")

@@ -54,7 +54,7 @@ class GoalQuestion:
         self,
         base: WhatIfBase,
         goal: Goal,
-        given: Mapping[str, str],
+        parameters: Mapping[str, str],
         reporter: Reporter = silent,
         each: Each = one_by_one,
         *,
@@ -63,7 +63,7 @@ class GoalQuestion:
         self.base = base
         self.goal = goal
         self.has_prices = has_prices
-        self._given = with_defaults(goal, given)
+        self._given = with_defaults(goal, parameters)
         self._reporter = reporter
         self._each = each
         self.asked = goal.title
@@ -114,7 +114,7 @@ class GoalQuestion:
         return self.asked_of_each(_figures_of_change, modes, changes)
 
     def asked_of_each(
-        self, ask: Ask, given: object, items: Iterable[tuple[KeyT, object]]
+        self, ask: Ask, arguments: object, items: Iterable[tuple[KeyT, object]]
     ) -> Iterator[tuple[KeyT, Any]]:
         """Yield the answer for each item, in order.
 
@@ -130,7 +130,7 @@ class GoalQuestion:
                 yield item
 
         self.report()
-        for answer in self._each(ask, (self.base, given), taken(), self.report):
+        for answer in self._each(ask, (self.base, arguments), taken(), self.report):
             self.tried += 1
             self.report()
             yield keys.popleft(), answer

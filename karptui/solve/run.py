@@ -67,7 +67,7 @@ _FINDERS: Final[Mapping[str, Callable[[GoalQuestion], Solved]]] = MappingProxyTy
 def solve_goal(
     base: WhatIfBase,
     goal: str,
-    given: Mapping[str, str],
+    parameters: Mapping[str, str],
     reporter: Reporter = silent,
     *,
     each: Each = one_by_one,
@@ -76,7 +76,7 @@ def solve_goal(
     """Return the change that reaches a goal.
 
     Args:
-        given: Values of its parameters; defaults apply to missing ones.
+        parameters: Values of its parameters; defaults apply to missing ones.
         reporter: Called with the number of changes tried and the approximate total; may raise ``Cancelled``.
         on_top_of: Edits that are applied first.
 
@@ -87,6 +87,6 @@ def solve_goal(
     if goal_found is None:
         raise no_such("goal", f"{goal:.60}", GOALS)
     start = edited_base(base, on_top_of.edits if on_top_of is not None else ())
-    asking = GoalQuestion(start, goal_found, given, reporter, each, has_prices=base.has_prices)
+    asking = GoalQuestion(start, goal_found, parameters, reporter, each, has_prices=base.has_prices)
     solution = _FINDERS[goal](asking)
     return replace(solution, goal=goal, question=asking.asked, on_top_of=on_top_of, has_prices=asking.has_prices)

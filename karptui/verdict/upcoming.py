@@ -238,8 +238,8 @@ def _moved_launches(case: VerdictCase) -> Iterator[ClusterFinding]:
     if len(new) < FEWEST_LAUNCHES or len(old) < FEWEST_LAUNCHES:
         return
     pool_now, launched = Counter(line.pool for line in new).most_common(1)[0]
-    pool_before, kept = Counter(line.pool for line in old).most_common(1)[0]
-    if pool_now == pool_before or launched < len(new) or 2 * kept < len(old):
+    pool_before, of_pool = Counter(line.pool for line in old).most_common(1)[0]
+    if pool_now == pool_before or launched < len(new) or 2 * of_pool < len(old):
         return
     kinds_now = {line.capacity_type for line in new}
     kinds_before = {line.capacity_type for line in old if line.pool == pool_before}

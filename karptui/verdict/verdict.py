@@ -106,7 +106,7 @@ def _without_repeats(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]
     telling = [finding for finding in findings if finding.code in _NAMES_WHY]
     named = {name for finding in telling for name in finding.objects}
     is_named = any(finding.code in _NAMES_POOLS for finding in telling)
-    kept = []
+    distinct = []
     for finding in findings:
         repeats_pools = finding.code is FindingCode.NO_NODEPOOLS and finding.manner is not Manner.STATIC and is_named
         repeats_advice = (
@@ -116,8 +116,8 @@ def _without_repeats(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]
             and named.issuperset(finding.objects)
         )
         if not (repeats_pools or (repeats_advice and finding.objects)):
-            kept.append(finding)
-    return kept
+            distinct.append(finding)
+    return distinct
 
 
 def _fine(case: VerdictCase) -> ClusterFinding:

@@ -230,12 +230,12 @@ def outcome_lines(preview: Preview, outcome: Outcome) -> Iterator[str]:
         yield f"  ✖ {clean(outcome.audit_problem)}"
 
 
-def comparison_lines(expected: Moment | None, seen: Moment, seconds: float, shown: int, total: int) -> Iterator[str]:
+def comparison_lines(expected: Moment | None, now: Moment, seconds: float, shown: int, total: int) -> Iterator[str]:
     """Yield the prediction next to the outcome, as far as the watch shows it."""
     yield f"after {seconds:.0f} s the watch shows {shown} of {counted(total, 'change')}"
     if expected is not None:
         yield f"  expected by then: {_moment_text(expected)}"
-    yield f"  now:              {_moment_text(seen)}"
+    yield f"  now:              {_moment_text(now)}"
 
 
 _ANYTHING: Final[dict[str, Any]] = {}

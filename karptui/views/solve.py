@@ -307,7 +307,7 @@ TABLE: Final[TableSpec[SolveRow]] = TableSpec(
 
 
 def solve_study(
-    goal: str, given: Sequence[tuple[str, str]], on_top_of: Scenario | None = None
+    goal: str, parameters: Sequence[tuple[str, str]], on_top_of: Scenario | None = None
 ) -> Study[Solved, SolveRow]:
     """Return the study of a goal: the answer, then the changes that lost."""
     entry = GOALS.get(goal)
@@ -316,7 +316,7 @@ def solve_study(
         title=f"Solve ─ {entry.title if entry is not None else clean(goal)}{before}",
         rows_title="Changes tried",
         table=TABLE,
-        ask=lambda session, now_ns: session.studies.solve(goal, given, on_top_of, now_ns),
+        ask=lambda session, now_ns: session.studies.solve(goal, parameters, on_top_of, now_ns),
         rows=rows_of,
         count=lambda rows: len({row.place for row in rows}),
         lines=lambda solution: answer_lines(_answer_text(solution), more_lines(solution)),

@@ -68,10 +68,10 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
     if gone := [s for s in statuses.values() if s.phase in ("disconnected", "stale")]:
         worst = max(gone, key=_badness)
         seen_ns = _seen_ns(gone, worst.phase)
-        seen = f" What you see is from {clock_text(seen_ns)}." if worst.last_contact_ns else ""
+        as_of = f" What you see is from {clock_text(seen_ns)}." if worst.last_contact_ns else ""
         why = clean(worst.last_error).rstrip(".") or "the API server stopped answering"
         retry = f"; {_retry(worst, now_ns)}" if worst.retry_at_ns else ""
-        return f"{why}{retry}.{seen}", Tone.FAULT if worst.phase == "disconnected" else Tone.WARNING
+        return f"{why}{retry}.{as_of}", Tone.FAULT if worst.phase == "disconnected" else Tone.WARNING
     hidden = [kind for kind in consequences if (status := statuses.get(kind)) is not None and status.is_unread]
     if hidden and statuses[hidden[0]].phase == "offline":
         if statuses[hidden[0]].count:

@@ -156,9 +156,9 @@ class FarWorkers:
 
     def _run(self, question: Question, common: object, items: Iterable[object]) -> Iterator[tuple[int, Any]]:
         self._is_cancelled.clear()
-        given = packed(common)
-        token = hashlib.sha256(given).hexdigest()
-        shared = self._client.scatter(given, broadcast=True, hash=False)
+        packed_common = packed(common)
+        token = hashlib.sha256(packed_common).hexdigest()
+        shared = self._client.scatter(packed_common, broadcast=True, hash=False)
         source, pending = enumerate(items), dict[Any, tuple[tuple[int, object], Any]]()
         given_up = 0
         again: list[tuple[int, object]] = []
@@ -193,7 +193,7 @@ class FarWorkers:
                                 f"the Dask scheduler at {self._address} has cancelled the work"
                             ) from None
                         if used is shared:
-                            shared = self._client.scatter(given, broadcast=True, hash=False)
+                            shared = self._client.scatter(packed_common, broadcast=True, hash=False)
                         again.append(following)
                         continue
                     yield following[0], result
@@ -215,7 +215,7 @@ class FarWorkers:
     def _result(self, future: Any, seconds: float) -> Any:
         """Fetch an answer."""
         try:
-            given = future.result(timeout=seconds)
+            answer = future.result(timeout=seconds)
         except Exception as error:
             if type(error).__name__ == "KilledWorker":
                 text = f"{MOST_LOST} workers or more of {self._address} have died at the same work"
@@ -225,7 +225,7 @@ class FarWorkers:
             if isinstance(error, WorkersError | concurrent.futures.CancelledError):
                 raise
             raise WorkersError(f"a worker of {self._address} failed: {sentence(error)}") from None
-        return unpacked(given)
+        return unpacked(answer)
 
     def _of_scheduler(self, function: Any, *arguments: str) -> Any:
         try:

@@ -65,13 +65,13 @@ class NearWorkers:
             resource_tracker.ensure_running()
         # Nothing is ever written to this pipe. It ends when this process closes it or is gone.
         lifeline, held_here = context.Pipe(duplex=False)
-        given = packed(common)
+        packed_common = packed(common)
         inherited = held_here if method == "fork" else None
 
         def opened() -> ProcessPoolExecutor:
             with _starting(self.count):
                 return ProcessPoolExecutor(
-                    self.count, context, initializer=_begin, initargs=(given, lifeline, inherited)
+                    self.count, context, initializer=_begin, initargs=(packed_common, lifeline, inherited)
                 )
 
         source, again = enumerate(items), deque[tuple[int, object]]()
@@ -117,15 +117,15 @@ class NearWorkers:
     ) -> bool:
         """Give the pool as much as it can use; return whether it takes anything."""
         while len(pending) < _AHEAD * self.count:
-            given = again.popleft() if again else next(source, None)
-            if given is None:
+            numbered = again.popleft() if again else next(source, None)
+            if numbered is None:
                 return True
-            item = packed(given[1])
+            item = packed(numbered[1])
             try:
                 with _starting(self.count):
-                    pending[pool.submit(_answer, question, item)] = given
+                    pending[pool.submit(_answer, question, item)] = numbered
             except BrokenProcessPool:
-                again.appendleft(given)
+                again.appendleft(numbered)
                 return False
         return True
 
@@ -148,13 +148,13 @@ def _start_method() -> str:
 _STATE: dict[str, Any] = {}
 
 
-def _begin(given: bytes, lifeline: Connection, inherited: Connection | None) -> None:
+def _begin(packed_common: bytes, lifeline: Connection, inherited: Connection | None) -> None:
     if inherited is not None:
         inherited.close()
     threading.Thread(target=_end_with, args=(lifeline,), name="lifeline", daemon=True).start()
     # Ctrl-c is sent to every process of the terminal; the parent decides when its workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _STATE["common"] = unpacked(given)
+    _STATE["common"] = unpacked(packed_common)
 
 
 def _end_with(lifeline: Connection) -> None:

@@ -119,9 +119,9 @@ def _not_ready_fact(nodeclass: NodeClass) -> str:
 def _refused(context: AdviceContext) -> Iterator[Finding]:
     runs = context.settings.rules.evaluates_kubelet
     facts = live_instance_types(context.evidence.facts).values()
-    given = {node_class.name: node_class for node_class in context.inventory.nodeclasses if is_ec2(node_class)}
+    by_name = {node_class.name: node_class for node_class in context.inventory.nodeclasses if is_ec2(node_class)}
     for nodeclass in context.ec2_nodeclasses:
-        class_refusal = refusal(given[nodeclass.name], nodeclass, context.settings, facts)
+        class_refusal = refusal(by_name[nodeclass.name], nodeclass, context.settings, facts)
         if class_refusal is None:
             continue
         pools = context.pools_with(nodeclass.name)

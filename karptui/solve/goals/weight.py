@@ -79,8 +79,8 @@ def find(question: GoalQuestion) -> Solved:
             yield picked, tuple(move.edit for move in picked)
 
     def values(sets: Iterable[Chosen]) -> Iterator[tuple[float, ...]]:
-        given = mode, pod_keys, pool.name
-        for picked, figures in question.asked_of_each(_figures_of_weights, given, taken(sets)):
+        arguments = mode, pod_keys, pool.name
+        for picked, figures in question.asked_of_each(_figures_of_weights, arguments, taken(sets)):
             if figures is None:
                 yield (float("inf"),)
                 continue

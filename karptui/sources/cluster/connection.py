@@ -299,36 +299,36 @@ def _impersonation(user: User, owner: str) -> Impersonation | None:
 def _exec_plugin(
     user: Defined[User], owner: str, cluster: Defined[KubeconfigCluster], authority: Pem | None, *, has_other: bool
 ) -> ExecPlugin | None:
-    given = user.value.exec
+    plugin = user.value.exec
     # client-go runs a plugin only if nothing else identifies the user.
-    if given is None or has_other:
+    if plugin is None or has_other:
         return None
-    if not given.command:
+    if not plugin.command:
         raise KubeconfigError(f"exec {owner} has no command")
-    if not given.api_version:
+    if not plugin.api_version:
         raise KubeconfigError(f"exec {owner} has no apiVersion")
-    command = given.command
+    command = plugin.command
     if os.sep in command:
         command = str(_beside(user.file, command))
     env = {}
-    for variable in given.env or ():
+    for variable in plugin.env or ():
         if not variable.name:
             raise KubeconfigError(f"exec {owner} has an env entry without a name")
         env[variable.name] = variable.value
     return ExecPlugin(
         command=command,
-        args=given.args or (),
+        args=plugin.args or (),
         env=env,
-        api_version=given.api_version,
-        install_hint=one_line(given.install_hint or ""),
-        demands_terminal=_demands_terminal(given, owner),
-        cluster_info=_cluster_info(cluster.value, authority) if given.provide_cluster_info else None,
-        title=f"exec plugin {given.command} {owner}",
+        api_version=plugin.api_version,
+        install_hint=one_line(plugin.install_hint or ""),
+        demands_terminal=_demands_terminal(plugin, owner),
+        cluster_info=_cluster_info(cluster.value, authority) if plugin.provide_cluster_info else None,
+        title=f"exec plugin {plugin.command} {owner}",
     )
 
 
-def _demands_terminal(given: Exec, owner: str) -> bool:
-    mode = given.interactive_mode
+def _demands_terminal(plugin: Exec, owner: str) -> bool:
+    mode = plugin.interactive_mode
     if mode not in (None, "", "Never", "IfAvailable", "Always"):
         raise KubeconfigError(f"interactiveMode {mode!r} of exec {owner} must be Never, IfAvailable or Always")
     return mode == "Always"

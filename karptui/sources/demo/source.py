@@ -316,14 +316,14 @@ class LargeDemo(DemoSource):
                 self._give(kind, changed_objects, len(changed_objects))
         total = sum(self._copies if is_copied(pod) else 1 for pod in pods)
         self._give(Kind.POD, {}, 0, total)
-        given: list[Manifest] = []
+        pods_so_far: list[Manifest] = []
         coming = copied(pods, self._copies)
-        while len(given) < total and not self._stopped.wait(self._page_seconds):
+        while len(pods_so_far) < total and not self._stopped.wait(self._page_seconds):
             page = list(islice(coming, PAGE))
-            given += page
+            pods_so_far += page
             items = [self._decoded("Pod", manifest)[1] for manifest in page]
-            self._give(Kind.POD, {item.key: item for item in items}, len(given), total)
-        self._play = DemoPlay(DemoWorld([*others, *given], random.Random(SEED)), now_ns)  # noqa: S311 - no secret
+            self._give(Kind.POD, {item.key: item for item in items}, len(pods_so_far), total)
+        self._play = DemoPlay(DemoWorld([*others, *pods_so_far], random.Random(SEED)), now_ns)  # noqa: S311 - no secret
 
     def _give(self, kind: Kind, objects: dict[str, Any], count: int, of: int = 0) -> None:
         assert self._mailbox is not None

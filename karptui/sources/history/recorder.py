@@ -323,11 +323,11 @@ def _write_pieces(writer: HistoryWriter, objects: Sequence[Change]) -> None:
 
 
 def _change(at_ns: int, kind: Kind, key: str, manifest: Mapping[str, Any] | None) -> Change:
-    kept = scrub(manifest) if manifest is not None else None
-    if kept is None:
+    scrubbed = scrub(manifest) if manifest is not None else None
+    if scrubbed is None:
         return Change(at_ns, str(kind), key, "", _DELETED)
     manager = _manager(manifest) if kind in _CHANGED_BY_PEOPLE else ""
-    return Change(at_ns, str(kind), key, manager, msgspec.Raw(msgspec.json.encode(kept)))
+    return Change(at_ns, str(kind), key, manager, msgspec.Raw(msgspec.json.encode(scrubbed)))
 
 
 def _manager(manifest: Mapping[str, Any] | None) -> str:

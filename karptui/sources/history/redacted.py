@@ -51,12 +51,12 @@ def write_redacted(history: History, path: Path, redactor: Redactor, from_ns: in
     if not frames:
         raise HistoryError(f"{history.path}: nothing is recorded in that time")
     at_end = recording_at(history, to_ns)
-    given = [change for *_, objects, changes in frames for change in (*objects, *changes)]
-    kept = [change for change in given if not change.is_deletion]
-    document = {**at_end, "objects": [msgspec.json.decode(change.manifest) for change in kept]}
+    every_change = [change for *_, objects, changes in frames for change in (*objects, *changes)]
+    with_manifests = [change for change in every_change if not change.is_deletion]
+    document = {**at_end, "objects": [msgspec.json.decode(change.manifest) for change in with_manifests]}
     recording = redactor.redact_document(document)
-    manifests = dict(zip(map(id, kept), recording["objects"], strict=True))
-    keys = {(change.kind, change.key): _key(change.kind, manifests[id(change)]) for change in kept}
+    manifests = dict(zip(map(id, with_manifests), recording["objects"], strict=True))
+    keys = {(change.kind, change.key): _key(change.kind, manifests[id(change)]) for change in with_manifests}
     facts = flat({name: value for name, value in recording.items() if name not in _NO_FIELDS})
 
     def renamed(changes: Sequence[Change]) -> list[Change]:

@@ -268,7 +268,7 @@ def _is_yaml(file: Path) -> bool:
 
 
 def _parse(
-    data: bytes, where: str, folder: Path, given: str, *, is_yaml: bool, has_text_items: bool
+    data: bytes, where: str, folder: Path, argument: str, *, is_yaml: bool, has_text_items: bool
 ) -> Iterator[SnapshotDocument]:
     limit = MemoryLimit(data, where)
     text = unpack(data, where, limit)
@@ -287,7 +287,7 @@ def _parse(
         raise SnapshotError(sentence(where, "is empty"))
     for number, value in enumerate(chain(beginning, values), 1):
         name = where if len(beginning) == 1 else f"{where}, document {number}"
-        yield SnapshotDocument(value, name, folder, limit, given, text)
+        yield SnapshotDocument(value, name, folder, limit, argument, text)
 
 
 def _yaml_documents(text: bytes, where: str, limit: MemoryLimit) -> Iterator[Any]:

@@ -168,13 +168,13 @@ class ObjectPile:
             self._readers[key] = None if kind is None else KindReader(kind, api_version=api_version, api_kind=api_kind)
         return self._readers[key]
 
-    def _keep(self, kind: Kind, item: Any, api_kind: str, given: Any) -> None:
+    def _keep(self, kind: Kind, item: Any, api_kind: str, manifest: Any) -> None:
         items = self._objects.setdefault(kind, {})
         if item.key in items:
             self.repeated_count += 1
         items[item.key] = item
         if self._keeps_manifests:
-            self.manifests[api_kind, item.name if kind is Kind.NODECLASS else item.key] = given
+            self.manifests[api_kind, item.name if kind is Kind.NODECLASS else item.key] = manifest
 
 
 def _mistaken(value: Mapping[str, Any]) -> str:

@@ -310,9 +310,9 @@ class SnapshotReader:
         """Add the objects of documents, and return the recording among them and the newest instant of the others."""
         recorded: Recorded | None = None
         newest_ns = ABSENT_NS
-        for _, given in groupby(snapshot_documents, key=lambda document: document.given):
+        for _, of_one_path in groupby(snapshot_documents, key=lambda document: document.given):
             object_count, problem_count = pile.object_count, len(pile.problems)
-            for document in given:
+            for document in of_one_path:
                 if is_recording(document.value):
                     if recorded is not None:
                         raise SnapshotError(_second(document, recorded))

@@ -33,8 +33,8 @@ class Redactor:
 
     def redact(self, objects: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the objects with pseudonyms; all objects of a recording is required at once."""
-        given: list[dict[str, Any]] = self.redact_document({"objects": list(objects)})["objects"]
-        return given
+        redacted: list[dict[str, Any]] = self.redact_document({"objects": list(objects)})["objects"]
+        return redacted
 
     def redact_document(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return a recording with pseudonyms."""

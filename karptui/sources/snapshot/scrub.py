@@ -94,20 +94,20 @@ def scrub(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
     if kind is None:
         return None
     rest = {name: value for name, value in manifest.items() if name not in ("metadata", "managedFields")}
-    kept = {**rest, "metadata": scrub_metadata(_mapping(manifest.get("metadata")))}
-    if kind is Kind.LEASE and _value(kept["metadata"].get("name")) != LEADER_LEASE:
+    scrubbed = {**rest, "metadata": scrub_metadata(_mapping(manifest.get("metadata")))}
+    if kind is Kind.LEASE and _value(scrubbed["metadata"].get("name")) != LEADER_LEASE:
         return None
     by_kind = _BY_KIND.get(kind)
-    return by_kind(kept) if by_kind is not None else kept
+    return by_kind(scrubbed) if by_kind is not None else scrubbed
 
 
 def scrub_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata without managedFields and without annotations that no rule reads."""
-    kept = _only(metadata, _METADATA)
+    scrubbed = _only(metadata, _METADATA)
     annotations = _mapping(metadata.get("annotations"))
-    kept.pop("annotations", None)
+    scrubbed.pop("annotations", None)
     document = {key: value for key, value in annotations.items() if _decides(key)}
-    return {**kept, "annotations": document} if document else kept
+    return {**scrubbed, "annotations": document} if document else scrubbed
 
 
 def _decides(key: str) -> bool:
@@ -119,30 +119,30 @@ def _decides(key: str) -> bool:
 
 def _pod(pod: dict[str, Any]) -> dict[str, Any]:
     status = _mapping(pod.get("status"))
-    kept = _only(status, _POD_STATUS)
+    pod_status = _only(status, _POD_STATUS)
     for field in _CONTAINER_STATUSES:
         if items := _list(status.get(field)):
-            kept[field] = [_container_status(_mapping(item)) for item in items]
-    return {**pod, "spec": _pod_spec(_mapping(pod.get("spec"))), "status": kept}
+            pod_status[field] = [_container_status(_mapping(item)) for item in items]
+    return {**pod, "spec": _pod_spec(_mapping(pod.get("spec"))), "status": pod_status}
 
 
 def _container_status(status: Mapping[str, Any]) -> dict[str, Any]:
-    kept = _only(status, _CONTAINER_STATUS)
+    scrubbed = _only(status, _CONTAINER_STATUS)
     for field in ("state", "lastState"):
         state = {name: _only(_mapping(part), _STATE) for name, part in _mapping(status.get(field)).items()}
         if state:
-            kept[field] = state
-    return kept
+            scrubbed[field] = state
+    return scrubbed
 
 
 def _pod_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in spec.items() if name not in (*_NOT_OF_A_POD, *_CONTAINERS, "volumes")}
+    scrubbed = {name: value for name, value in spec.items() if name not in (*_NOT_OF_A_POD, *_CONTAINERS, "volumes")}
     for field in _CONTAINERS:
         if containers := _list(spec.get(field)):
-            kept[field] = [_only(_mapping(container), _CONTAINER) for container in containers]
+            scrubbed[field] = [_only(_mapping(container), _CONTAINER) for container in containers]
     volumes = [_only(_mapping(volume), ("name", *_VOLUME_SOURCES)) for volume in _list(spec.get("volumes"))]
     volumes = [volume for volume in volumes if len(volume) > 1]
-    return {**kept, "volumes": volumes} if volumes else kept
+    return {**scrubbed, "volumes": volumes} if volumes else scrubbed
 
 
 def _template(template: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,27 +154,27 @@ def _template(template: Mapping[str, Any]) -> dict[str, Any]:
 
 def _workload(workload: dict[str, Any]) -> dict[str, Any]:
     spec = _mapping(workload.get("spec"))
-    kept = _only(spec, _WORKLOAD_SPEC)
+    scrubbed = _only(spec, _WORKLOAD_SPEC)
     if "template" in spec:
-        kept["template"] = _template(_mapping(spec["template"]))
+        scrubbed["template"] = _template(_mapping(spec["template"]))
     if "jobTemplate" in spec:
         inner = _mapping(_mapping(_mapping(spec["jobTemplate"]).get("spec")).get("template"))
-        kept["jobTemplate"] = {"spec": {"template": _template(inner)}}
-    return {**workload, "spec": kept} if spec else workload
+        scrubbed["jobTemplate"] = {"spec": {"template": _template(inner)}}
+    return {**workload, "spec": scrubbed} if spec else workload
 
 
 def _node(node: dict[str, Any]) -> dict[str, Any]:
     spec, status = _mapping(node.get("spec")), _mapping(node.get("status"))
-    kept = _only(status, _NODE_STATUS)
+    node_status = _only(status, _NODE_STATUS)
     if info := _only(_mapping(status.get("nodeInfo")), _NODE_INFO):
-        kept["nodeInfo"] = info
-    if conditions := _list(kept.get("conditions")):
+        node_status["nodeInfo"] = info
+    if conditions := _list(node_status.get("conditions")):
         # A kubelet reports them every few minutes, and nothing reads when.
-        kept["conditions"] = [
+        node_status["conditions"] = [
             {key: part for key, part in _mapping(condition).items() if key != "lastHeartbeatTime"}
             for condition in conditions
         ]
-    return {**node, "spec": _only(spec, _NODE_SPEC), "status": kept}
+    return {**node, "spec": _only(spec, _NODE_SPEC), "status": node_status}
 
 
 def _nodepool(pool: dict[str, Any]) -> dict[str, Any]:
@@ -190,11 +190,11 @@ def _nodepool(pool: dict[str, Any]) -> dict[str, Any]:
 
 def _volume(volume: dict[str, Any]) -> dict[str, Any]:
     spec = _mapping(volume.get("spec"))
-    kept = _only(spec, _PV_PLAIN)
+    scrubbed = _only(spec, _PV_PLAIN)
     for name, value in spec.items():
-        if name not in kept and isinstance(value := _value(value), Mapping):
-            kept[name] = _only(value, _PV_KEPT)
-    return {**volume, "spec": kept}
+        if name not in scrubbed and isinstance(value := _value(value), Mapping):
+            scrubbed[name] = _only(value, _PV_KEPT)
+    return {**volume, "spec": scrubbed}
 
 
 def _service(service: dict[str, Any]) -> dict[str, Any]:

@@ -267,7 +267,7 @@ def settings_words(evidence: Evidence) -> list[str]:
         if name in _SHOWN_SETTINGS:
             value = evidence.settings.environment.get(name, "?")
             by_origin.setdefault(origin, []).append(f"{name}={clean(value)}")
-    words = [f"{' '.join(given)} ({clean(origin)})" for origin, given in by_origin.items()]
+    words = [f"{' '.join(settings)} ({clean(origin)})" for origin, settings in by_origin.items()]
     if evidence.controller is not None and evidence.controller.version_sentence:
         words.append(clean(evidence.controller.version_sentence))
     return words

@@ -141,8 +141,8 @@ def _cordoned(finding: ClusterFinding, now_ns: int, __: Reasons) -> str:
         has = verb(finding.nodes, "is ready and still has", "are ready and still have")
         cordoned = f"{has} the taint {finding.detail}"
     pdbs = of_kind("PodDisruptionBudget", finding.reasons)
-    kept = f"; {pdbs} {verb(len(finding.reasons), 'allows', 'allow')} no eviction there" if finding.reasons else ""
-    return f"{nodes_text(finding)} ({names_text(finding.names)}) {cordoned}: {it} no new pods{kept}"
+    eviction = f"; {pdbs} {verb(len(finding.reasons), 'allows', 'allow')} no eviction there" if finding.reasons else ""
+    return f"{nodes_text(finding)} ({names_text(finding.names)}) {cordoned}: {it} no new pods{eviction}"
 
 
 def _old_kubelets(finding: ClusterFinding, _: int, __: Reasons) -> str:

@@ -173,7 +173,7 @@ def _shut_lines(
     if not blockers:
         return [_line("✘", Tone.FAULT if is_first else Tone.WARNING, what, text, Tone.STRONG)]
     what = f"{what}: {count_text(len(blockers))}" if len(blockers) > 1 else what
-    kept = _kept_text(blockers, findings)
+    blocks = _kept_text(blockers, findings)
     if not any(blocker.is_wanted or blocker.code is Code.DELETING for blocker in blockers):
         # Karpenter reports this for every node, wanted or not.
         named = f"{text}, " if len(blockers) == 1 and text else ""
@@ -184,9 +184,9 @@ def _shut_lines(
     if len(blockers) == 1 and blockers[0].object_kind != "Pod":
         blocker = blockers[0]
         named = "" if blocker.object_kind in _OWN else text
-        words = " · ".join(filter(None, (named, times_text(blocker, now_ns), kept)))
+        words = " · ".join(filter(None, (named, times_text(blocker, now_ns), blocks)))
         return [_line("✘", tone, what, words, Tone.STRONG), *_quoted_lines(blocker, now_ns)]
-    lines = [_line("✘", tone, what, kept)]
+    lines = [_line("✘", tone, what, blocks)]
     places = {id(blocker): place for place, blocker in enumerate(findings.blockers)}
     first = sorted(blockers, key=lambda blocker: not blocker.is_reported)
     for blocker in first[:_NAMED]:
@@ -198,9 +198,9 @@ def _shut_lines(
 
 def _kept_text(blockers: Sequence[Blocker], findings: NodeFindings) -> str:
     """Return the methods blocked by it that want the node, and whether it blocks a drain."""
-    kept = [short_method(lane.method) for lane in findings.lanes if lane.is_wanted and _blocks(blockers, lane)]
+    methods = [short_method(lane.method) for lane in findings.lanes if lane.is_wanted and _blocks(blockers, lane)]
     drain = ["the drain"] if any(blocker.blocks_drain for blocker in blockers) and findings.drain is not None else []
-    return f"blocks {' and '.join(filter(None, (', '.join(kept), *drain)))}" if kept or drain else ""
+    return f"blocks {' and '.join(filter(None, (', '.join(methods), *drain)))}" if methods or drain else ""
 
 
 def _would_keep(blockers: Sequence[Blocker], findings: NodeFindings) -> str:
@@ -266,8 +266,8 @@ def _budget_lines(detail: NodeDetail, findings: NodeFindings) -> list[Pieces]:
         return [_line("–", Tone.MUTED, "disruption budgets", f"{text} · blocks no method now", Tone.MUTED)]
     if not shut:
         return [_line("✔", Tone.GOOD, "disruption budgets", text)]
-    kept = _kept_text([blocker for blocker in blockers if blocker.is_wanted], findings)
-    return [_line("✘", Tone.WARNING, "disruption budgets", " · ".join(filter(None, (kept, text))))]
+    blocks = _kept_text([blocker for blocker in blockers if blocker.is_wanted], findings)
+    return [_line("✘", Tone.WARNING, "disruption budgets", " · ".join(filter(None, (blocks, text))))]
 
 
 def _rule_lines(detail: NodeDetail, findings: NodeFindings) -> list[Pieces]:

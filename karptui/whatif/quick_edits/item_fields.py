@@ -44,8 +44,8 @@ def pairs_field(
 
     def put(text: str, at: At, value: str) -> str:
         _check(fault(value))
-        name, _, given = value.partition("=")
-        return set_value(text, at, (*path, name), value_of(given))
+        name, _, new_value = value.partition("=")
+        return set_value(text, at, (*path, name), value_of(new_value))
 
     def drop(text: str, at: At, value: str) -> str:
         return set_value(text, at, (*path, value.partition("=")[0]), REMOVE, prune=True)
