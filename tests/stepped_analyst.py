@@ -26,7 +26,7 @@ class SteppedAnalyst(Analyst):
         """Do all requested work at once."""
         if self._job is not None:
             job, self._job = self._job, None
-            work = self._worked_out(job)
+            work = self._recorded_work(job)
         elif self._work_at_hand is not None and (self._work_at_hand[1] != self._focus or self._is_asked_for_sums):
             work = self._work_at_hand[0]
         else:

@@ -238,16 +238,16 @@ def undo_of(action: Action, live: Document, after: Document | None = None) -> Ac
 def _former(manifest: Document, live: Document, after: Document) -> dict[str, Any]:
     """Return a manifest with the values of the object before: for its fields, and for fields that it removes."""
     former = _narrowed(live, manifest)
-    former["spec"] = joined(_taken(_part(live, "spec"), _part(after, "spec")), _part(former, "spec"))
+    former["spec"] = joined(_removed(_part(live, "spec"), _part(after, "spec")), _part(former, "spec"))
     return {**former, "apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
 
 
-def _taken(live: Document, after: Document) -> dict[str, Any]:
+def _removed(live: Document, after: Document) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for key, part in live.items():
         if key not in after:
             fields[key] = part
-        elif isinstance(part, Mapping) and isinstance(after[key], Mapping) and (inner := _taken(part, after[key])):
+        elif isinstance(part, Mapping) and isinstance(after[key], Mapping) and (inner := _removed(part, after[key])):
             fields[key] = inner
     return fields
 

@@ -53,7 +53,7 @@ class Adviser:
         """Ask every rule, and yield its id when it has answered."""
         for rule in self._rules:
             try:
-                self._findings.extend(_named(rule, finding) for finding in rule.find(self._context))
+                self._findings.extend(_with_rule(rule, finding) for finding in rule.find(self._context))
             except Exception as error:  # noqa: BLE001 - a fault in one rule must not silence the others
                 self._failures.append(f"rule {rule.id} failed: {type(error).__name__}: {error}")
             yield rule.id
@@ -79,7 +79,7 @@ def advise(context: AdviceContext, rules: Iterable[Rule] = RULES) -> AdviceRepor
     return adviser.report
 
 
-def _named(rule: Rule, finding: Finding) -> Finding:
+def _with_rule(rule: Rule, finding: Finding) -> Finding:
     return msgspec.structs.replace(finding, rule=rule.id, remedy=finding.remedy or rule.remedy)
 
 

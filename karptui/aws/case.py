@@ -161,7 +161,7 @@ def answer(case: TypesCase, names: Iterable[str] | None = None) -> dict[str, Any
     Raises:
         CaseError: A name is not in the catalogue.
     """
-    facts = _chosen(names)
+    facts = _chosen_types(names)
     resolved: tuple[InstanceType, ...] = ()
     problem = case.problem
     if not problem:
@@ -324,7 +324,7 @@ def _market(document: _CaseDocument, region: str, nodeclass: Ec2NodeClass, table
     )
 
 
-def _chosen(names: Iterable[str] | None) -> tuple[InstanceTypeFacts, ...]:
+def _chosen_types(names: Iterable[str] | None) -> tuple[InstanceTypeFacts, ...]:
     catalogue = instance_type_facts()
     if names is None:
         return tuple(catalogue.values())

@@ -67,11 +67,13 @@ def device_pools(instance_type: str, settings: Settings, sharing: str) -> tuple[
         gpus = tuple(_shared(device, sharing) for device in known_devices("gpus").get(instance_type, ()))
         if gpus:
             pools.append(
-                DevicePool(driver=_GPU_DRIVER, name=f"gpus-{instance_type}", devices=_named("gpu", gpus), bound=_BOUND)
+                DevicePool(
+                    driver=_GPU_DRIVER, name=f"gpus-{instance_type}", devices=_numbered("gpu", gpus), bound=_BOUND
+                )
             )
     if settings.aws_gates.get(EFA_GATE, False) and (interfaces := known_devices("efas").get(instance_type, ())):
         name = f"network-{instance_type}"
-        pools.append(DevicePool(driver=_EFA_DRIVER, name=name, devices=_named("efa", interfaces)))
+        pools.append(DevicePool(driver=_EFA_DRIVER, name=name, devices=_numbered("efa", interfaces)))
     return tuple(pools)
 
 
@@ -86,7 +88,7 @@ def devices_document(pools: tuple[DevicePool, ...]) -> dict[str, Any]:
     return {"templates": templates, "bindings": bindings} if bindings else {"templates": templates}
 
 
-def _named(prefix: str, devices: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:
+def _numbered(prefix: str, devices: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:
     return tuple({"name": f"{prefix}-{index}", **device} for index, device in enumerate(devices))
 
 

@@ -166,11 +166,11 @@ def decides_alike(left: Evidence, right: Evidence) -> bool:
         and left.instance_types is right.instance_types
         and left.facts is right.facts
         and _offerings(left) == _offerings(right)
-        and _left_out(left) == _left_out(right)
+        and _without_expiry(left) == _without_expiry(right)
     )
 
 
-def _left_out(evidence: Evidence) -> UnavailableOfferings:
+def _without_expiry(evidence: Evidence) -> UnavailableOfferings:
     return msgspec.structs.replace(evidence.unavailable, until_ns=0)
 
 

@@ -52,7 +52,7 @@ def instance_types(
         raise NodeClassError(f"{EC2_KIND} {nodeclass.name}: status.subnets is empty: Karpenter finds no instance types")
     catalogue = instance_type_facts().values() if facts is None else facts
     chosen = with_provider_tables(catalogue, settings.rules.provider_tables)
-    held = _held(chosen, nodeclass, settings, discovered_memory_bytes, before)
+    held = _types_of_class(chosen, nodeclass, settings, discovered_memory_bytes, before)
     sold_before = tuple(SoldAs(old.requirements, old.offerings) for old in before.types) if before is not None else ()
     sold_as_of_each = sold_as(chosen, nodeclass, settings, market, placement_group, before=sold_before)
     return tuple(
@@ -78,7 +78,7 @@ _Held: TypeAlias = tuple[Mapping[str, Quantity], Overhead]
 """Capacity and overhead of a node."""
 
 
-def _held(
+def _types_of_class(
     facts: Iterable[InstanceTypeFacts],
     nodeclass: Ec2NodeClass,
     settings: Settings,

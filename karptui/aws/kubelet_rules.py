@@ -307,14 +307,14 @@ def _unpaired(kubelet: Mapping[str, Any]) -> Iterator[str]:
 def _out_of_range(kubelet: Mapping[str, Any]) -> Iterator[str]:
     high, low = "imageGCHighThresholdPercent", "imageGCLowThresholdPercent"
     for field in (high, low):
-        value = _whole(kubelet, field)
+        value = _int64(kubelet, field)
         if value is not None and not 0 <= value <= 100:
             yield f"spec.kubelet.{field}: {value} must be between 0 and 100"
     for field in ("podsPerCore", "evictionMaxPodGracePeriod", "maxPods"):
-        value = _whole(kubelet, field)
+        value = _int64(kubelet, field)
         if value is not None and value < 0:
             yield f"spec.kubelet.{field}: {value} can't be negative"
-    above, below = _whole(kubelet, high), _whole(kubelet, low)
+    above, below = _int64(kubelet, high), _int64(kubelet, low)
     if above is not None and below is not None and above <= below:
         yield f"spec.kubelet: {high} ({above}) must be greater than {low} ({below})"
 
@@ -327,7 +327,7 @@ def _texts(kubelet: Mapping[str, Any], field: str) -> list[tuple[str, str]]:
     return [(key, value[key] or "") for key in sorted(value)]
 
 
-def _whole(kubelet: Mapping[str, Any], field: str) -> int | None:
+def _int64(kubelet: Mapping[str, Any], field: str) -> int | None:
     value = kubelet.get(field)
     return value if _fits(value, "int64") else None
 

@@ -275,7 +275,7 @@ def _refusals(
             instance_types=types,
             zones=tuple(dict.fromkeys(zones)),
             subnets=subnet_ids,
-            capacity_types=_meant(error, allowed),
+            capacity_types=_capacity_types_of(error, allowed),
             first_ns=report.first_ns,
             last_ns=report.last_ns,
             count=report.times,
@@ -322,7 +322,7 @@ def _allowed(claim: NodeClaim | None, pool: NodePool | None) -> tuple[str, ...]:
     return every if required is None else tuple(kind for kind in every if required.get(CAPACITY_TYPE).allows(kind))
 
 
-def _meant(error: _Error, allowed: tuple[str, ...]) -> tuple[str, ...]:
+def _capacity_types_of(error: _Error, allowed: tuple[str, ...]) -> tuple[str, ...]:
     """Return the capacity types that an error can refer to."""
     if error.code == RESERVATION_FULL:
         return (RESERVED,)

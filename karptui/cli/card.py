@@ -216,10 +216,10 @@ def _pictures(inner: argparse.Namespace, folder: Path, findings: tuple[ClusterFi
 
     async def draw(pilot: Pilot[Any]) -> None:
         until = time.monotonic() + _PATIENCE_SECONDS
-        await _settled(app, pilot, until)
+        await _wait_until_drawn(app, pilot, until)
         for name in ("nodes", worst, "events"):
             app.open_screen(name)
-            await _settled(app, pilot, until)
+            await _wait_until_drawn(app, pilot, until)
             svg = app.export_screenshot(title="karptui")
             write_file(folder / f"{name}.svg", svg.encode("utf-8", "replace"), is_private=True)
             drawn.append(name)
@@ -229,7 +229,7 @@ def _pictures(inner: argparse.Namespace, folder: Path, findings: tuple[ClusterFi
     return [f"{name}.svg could not be drawn" for name in ("nodes", worst, "events") if name not in drawn]
 
 
-async def _settled(app: KarptuiApp, pilot: Pilot[Any], until: float) -> None:
+async def _wait_until_drawn(app: KarptuiApp, pilot: Pilot[Any], until: float) -> None:
     """Wait until removals, pending pods and advice are worked out, and the screen is drawn."""
     import time
 

@@ -57,7 +57,7 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     if _entry_of(loaded.view, args.name) is None:
         if (removed := _removed(args, loaded)) is not None:
             return [removed_values(removed, loaded.now_ns)], removed_lines(removed, loaded.now_ns), loaded
-        if (gone := _gone(loaded, args.name)) is not None:
+        if (gone := _removed_claim(loaded, args.name)) is not None:
             events = _events_of(loaded.view, gone)
             found = REPLACEMENTS.values(gone, loaded.now_ns)
             values = {"gone": True, **found, "events": [*map(event_values, events)]}
@@ -110,7 +110,7 @@ def _removed(args: argparse.Namespace, loaded: Loaded) -> RemovedNode | None:
         return removed_node(history, args.name, loaded.now_ns, loaded.view.prices)
 
 
-def _gone(loaded: Loaded, name: str) -> ReplacedClaim | None:
+def _removed_claim(loaded: Loaded, name: str) -> ReplacedClaim | None:
     """Return a NodeClaim that was removed, by its name or its node's; the latest of several."""
     if unknown_because(loaded.view.statuses):
         return None

@@ -53,7 +53,7 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
     report = questions.report
     group = report.by_pod.get(pod.key) if report is not None else None
     if report is None or group is None:
-        return _settled(view, pod, loaded)
+        return _explained_without_turn(view, pod, loaded)
     detail = report.detail
     entry = PendingEntry(group, may_list_events(view))
     values = {"pod": pod.key, **explained_values(entry, detail, loaded.now_ns)}
@@ -102,7 +102,7 @@ def find_pod(view: ClusterView, name: str, namespace: str) -> Pod:
     return values[0]
 
 
-def _settled(view: ClusterView, pod: Pod, loaded: Loaded) -> Explained:
+def _explained_without_turn(view: ClusterView, pod: Pod, loaded: Loaded) -> Explained:
     node = view.node_of(pod.node_name)
     entry = view.pod_entry(pod.key) or PodEntry(pod, node.pool if node is not None else "")
     values = {"pod": pod.key, "turn": "bound" if pod.node_name else "ended", **PODS.values(entry, loaded.now_ns)}

@@ -123,13 +123,13 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--node-selector and --toleration are of the pod of --requests")
     if args.most and args.at_least > args.most:
         raise UsageError("--at-least asks for more than --most tries")
-    samples = _wanted(args)
+    samples = _named_pod(args)
     from karptui.views.headroom import TABLE
 
-    return run_study(args, _added, (samples, args), TABLE)
+    return run_study(args, _room, (samples, args), TABLE)
 
 
-def _added(named: NamedBase, arguments: Any, each: Each, reporter: Reporter) -> StudyAnswer:
+def _room(named: NamedBase, arguments: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     from karptui.studies.headroom import MOST, headroom, headrooms, pool_samples
     from karptui.studies.pod_trial import sample_of, sample_of_manifest, samples
     from karptui.views import headroom as views
@@ -155,7 +155,7 @@ def _added(named: NamedBase, arguments: Any, each: Each, reporter: Reporter) -> 
     )
 
 
-def _wanted(args: argparse.Namespace) -> tuple[PutObject | None, ObjectRef | None]:
+def _named_pod(args: argparse.Namespace) -> tuple[PutObject | None, ObjectRef | None]:
     """Return the named pod, with the edit that adds it; neither without a name.
 
     Raises:

@@ -60,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
     joint = loaded.view.analysis.joint if loaded.view.analysis is not None else None
     lines = grouped(blocker_entries(loaded.view), BlockerGrouping(args.by), Folding(is_folded=True), joint)
     groups = [line for line in lines if isinstance(line, BlockerGroup) and not line.is_only_idle]
-    groups = _named(groups, args.of) if args.of else groups
-    tried = _tried(groups, loaded)
+    groups = _named_groups(groups, args.of) if args.of else groups
+    tried = _tried_remedies(groups, loaded)
     is_whole = bool(args.of) or args.output not in ("table", "wide")
     shown = tried if is_whole else [row for row in tried if row.helps]
     rows = rows_of(REPORT, shown, args, loaded.now_ns)
@@ -85,7 +85,7 @@ def _left_out_text(tried: Sequence[TriedRemedy]) -> str:
     return f"{counted_text} that {frees} no node {are} left out{among}: {where}"
 
 
-def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:
+def _named_groups(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:
     """Return the group of a name. Raises UsageError when there is none."""
     blocker_groups = [group for group in groups if name in (group.title, group.name)]
     if not blocker_groups:
@@ -94,7 +94,7 @@ def _named(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGroup]:
     return blocker_groups
 
 
-def _tried(groups: Sequence[BlockerGroup], loaded: Loaded) -> list[TriedRemedy]:
+def _tried_remedies(groups: Sequence[BlockerGroup], loaded: Loaded) -> list[TriedRemedy]:
     from karptui.session.prepare import base_of
     from karptui.studies.forecasts import RemedyForecasts
     from karptui.views.blockers.remedies import objects_of, remedies

@@ -118,12 +118,12 @@ class _Waiting:
                 is_over = time.monotonic() >= end
                 report = self._look(is_last=is_over)
                 if report is not None and self._is_end(report.state):
-                    return self._named(), report
+                    return self._named_base(), report
                 if is_over:
                     if report is None:
                         raise UsageError(f"{self._follower.title} could not be read within {duration_text(timeout)}")
                     say(f"not rolled out within {duration_text(timeout)}")
-                    return self._named(), report
+                    return self._named_base(), report
                 time.sleep(_STEP_SECONDS)
         finally:
             self._follower.stop()
@@ -165,7 +165,7 @@ class _Waiting:
     def _is_forecast_due(self) -> bool:
         return time.monotonic() - self._played_at >= _FORECAST_SECONDS
 
-    def _named(self) -> NamedBase:
+    def _named_base(self) -> NamedBase:
         from karptui.session.prepare import base_of
 
         name = "demo" if self._args.demo else self._args.context or "cluster"

@@ -67,10 +67,10 @@ def run(args: argparse.Namespace) -> int:
 
     parameters = {name: value for name in _flags() if (value := getattr(args, _dest(name))) is not None}
     before = read_files([args.scenario])[0] if args.scenario else None
-    return run_texts(args, _solved, (args.goal, parameters, args.output, before), _progress)
+    return run_texts(args, _solve, (args.goal, parameters, args.output, before), _progress)
 
 
-def _solved(named: NamedBase, arguments: Any, each: Each, reporter: Reporter) -> StudyAnswer:
+def _solve(named: NamedBase, arguments: Any, each: Each, reporter: Reporter) -> StudyAnswer:
     from karptui.solve.run import solve_goal
 
     goal, parameters, form, before = arguments

@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the sweep of each cluster; 1 where a snapshot cannot be read or a value cannot be set."""
-    sweep, mode = _asked(args)
+    sweep, mode = _sweep_of(args)
     status = 0
     if args.output == "csv":
         print_csv(_columns(), ())
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def _asked(args: argparse.Namespace) -> tuple[Sweep, Replay]:
+def _sweep_of(args: argparse.Namespace) -> tuple[Sweep, Replay]:
     from karptui.whatif.scenario import Replay
     from karptui.whatif.sweep import parse_sweep
 

@@ -60,7 +60,7 @@ class PodBlockers:
             else:
                 block = predicates.pdb_block(pod)
                 if block is not None:
-                    yield self._held(pod, block, blocks, wanted_ns)
+                    yield self._pdb_blocker(pod, block, blocks, wanted_ns)
 
     def _protected(self, pod: Pod, blocks: frozenset[Method], wanted_ns: int | None) -> Blocker:
         protection = self.fleet.pods.protection(pod)
@@ -79,7 +79,7 @@ class PodBlockers:
             pod_uid=pod.uid,
         )
 
-    def _held(self, pod: Pod, block: PdbBlock, blocks: frozenset[Method], wanted_ns: int | None) -> Blocker:
+    def _pdb_blocker(self, pod: Pod, block: PdbBlock, blocks: frozenset[Method], wanted_ns: int | None) -> Blocker:
         if len(block.pdbs) > 1:
             began = max(pod.created_ns, *(pdb.created_ns for pdb in block.pdbs)) or None
         else:

@@ -155,7 +155,7 @@ def premises(
         (
             *_refused_again(refused_until_ns),
             *not_modelled(inventory, settings, keeps_replicas=True),
-            *_left_out(inventory),
+            *_not_modelled(inventory),
         ),
     )
 
@@ -290,7 +290,7 @@ def _job_assumptions(inventory: Inventory) -> list[str]:
     return [f"{usually}, or as the longest if they already run longer"]
 
 
-def _left_out(inventory: Inventory) -> list[str]:
+def _not_modelled(inventory: Inventory) -> list[str]:
     times = job_times(inventory.pods)
     kinds = Counter(kind for pod in inventory.pods if pod.is_active and (kind := kind_of(pod)))
     jobs = sum(count for kind, count in kinds.items() if kind not in times.usual)

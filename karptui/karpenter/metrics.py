@@ -94,13 +94,13 @@ class ControllerMetrics(
         scheduling, count = self.simulated_removals
         if count < _FEWEST:
             return None
-        worked = {kind: self._worked(kind) for kind in self.evaluation_seconds}
+        worked = {kind: self._work_seconds(kind) for kind in self.evaluation_seconds}
         seconds, passes = worked.pop("empty", (0.0, 0))
         idle = seconds / passes if passes else 0.0
         simulating = sum(seconds - passes * idle for seconds, passes in worked.values())
         return max(simulating, scheduling) / count
 
-    def _worked(self, kind: str) -> tuple[float, int]:
+    def _work_seconds(self, kind: str) -> tuple[float, int]:
         """Return the total duration of a kind of pass without validation waits, and the number of passes."""
         seconds, passes = self.evaluation_seconds[kind]
         waited = passes - self.unwaited_evaluations.get(kind, passes)

@@ -49,7 +49,7 @@ def is_stuck_terminating(pod: Pod, now_ns: int) -> bool:
 def eviction_cost(template: PodTemplate, settings: Settings = DEFAULTS) -> float:
     """Return a pod's eviction cost, from -10 to 10; 1 for an ordinary pod (``EvictionCost``)."""
     cost = 1.0
-    read = _whole_cost if settings.rules.has_whole_costs else _number_cost
+    read = _deletion_cost if settings.rules.has_whole_costs else _number_cost
     if (deletion_cost := read(template.annotations, settings)) is not None:
         cost += deletion_cost / _DELETION_COST_SCALE
     cost += template.priority / _PRIORITY_SCALE
@@ -69,7 +69,7 @@ def _number_cost(annotations: Mapping[str, str], _: Settings) -> float | None:
     return None if written is None else parse_float(written)
 
 
-def _whole_cost(annotations: Mapping[str, str], settings: Settings) -> float | None:
+def _deletion_cost(annotations: Mapping[str, str], settings: Settings) -> float | None:
     written = annotations.get(DISRUPTION_COST)
     if written is None and not is_managing_costs(settings):
         written = annotations.get(POD_DELETION_COST)
@@ -85,7 +85,7 @@ def unread_cost(template: PodTemplate, settings: Settings) -> str:
     written = template.annotations.get(POD_DELETION_COST, "")
     if not written or (is_managing_costs(settings) and (parse_integer(written) or 0) < 0):
         return ""
-    return written if _whole_cost({POD_DELETION_COST: written}, settings) is None else ""
+    return written if _deletion_cost({POD_DELETION_COST: written}, settings) is None else ""
 
 
 def positive_cost(cost: float) -> float:

@@ -43,16 +43,16 @@ def plain_bounds(text: str) -> str:
 
 def parse_integer(text: str) -> int | None:
     """Return a base-10 64-bit integer, or None: no blanks, no underscores, no overflow."""
-    value = _whole(text)
+    value = _truncated_integer(text)
     return value if value is not None and MIN_INT64 <= value <= MAX_INT64 else None
 
 
 def _bound(text: str) -> int:
     """Return a bound: 0 for text that is not a number, the nearest 64-bit integer if out of range."""
-    return max(MIN_INT64, min(MAX_INT64, _whole(text) or 0))
+    return max(MIN_INT64, min(MAX_INT64, _truncated_integer(text) or 0))
 
 
-def _whole(text: str) -> int | None:
+def _truncated_integer(text: str) -> int | None:
     """Return an integer, truncated to its first digits if far out of range; None for other text."""
     if _INTEGER.fullmatch(text) is None:
         return None

@@ -89,7 +89,7 @@ def _kustomization(
     reconcile = _setting(KUSTOMIZE_RECONCILE, labels, annotations)
     is_skipped = reconcile == "disabled" or _setting(KUSTOMIZE_SSA, labels, annotations) in _NEVER_APPLIED
     revert = Revert.NEVER if is_skipped else Revert.NEXT_RECONCILIATION
-    return GitOpsOwner(GitOpsTool.FLUX_KUSTOMIZATION, _named(KUSTOMIZE, labels), evidence, revert)
+    return GitOpsOwner(GitOpsTool.FLUX_KUSTOMIZATION, _owner_of_labels(KUSTOMIZE, labels), evidence, revert)
 
 
 def _helm_release(
@@ -100,7 +100,7 @@ def _helm_release(
         return None
     is_ignored = _setting(HELM_DRIFT, labels, annotations) == "disabled"
     revert = Revert.NEXT_RELEASE if is_ignored else Revert.IF_ENABLED
-    return GitOpsOwner(GitOpsTool.FLUX_HELM_RELEASE, _named(HELM, labels), evidence, revert)
+    return GitOpsOwner(GitOpsTool.FLUX_HELM_RELEASE, _owner_of_labels(HELM, labels), evidence, revert)
 
 
 def _application(
@@ -128,7 +128,7 @@ def _setting(key: str, labels: Mapping[str, str], annotations: Mapping[str, str]
     return (annotations.get(key) or labels.get(key) or "").lower()
 
 
-def _named(domain: str, labels: Mapping[str, str]) -> str:
+def _owner_of_labels(domain: str, labels: Mapping[str, str]) -> str:
     return "/".join(filter(None, (labels.get(f"{domain}/namespace"), labels.get(f"{domain}/name"))))
 
 

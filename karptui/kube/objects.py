@@ -189,27 +189,27 @@ def object_words(document: Any) -> str:
     """
     if isinstance(document, list):
         items = document
-        if not items or not _named(items[0], ""):
+        if not items or not _kind_and_name(items[0], ""):
             return ""
         return _several("a list", items, "")
     if isinstance(document, dict) and "karptui" in document and isinstance(document.get("objects"), list):
         return _several("a recording", document["objects"], "")
-    if not _named(document, ""):
+    if not _kind_and_name(document, ""):
         return ""
     kind, items = document["kind"], document.get("items")
     if kind.endswith("List") and isinstance(items, list):
         # API servers omit the kind of items in a typed list.
         return _several(f"a {kind}", items, kind.removesuffix("List"))
-    return f"a Kubernetes object, {_named(document, '')}"
+    return f"a Kubernetes object, {_kind_and_name(document, '')}"
 
 
 def _several(what: str, items: list[Any], kind: str) -> str:
     noun = "object" if len(items) == 1 else "objects"
-    first = _named(items[0], kind) if items else ""
+    first = _kind_and_name(items[0], kind) if items else ""
     return f"{what} of {len(items):,} Kubernetes {noun}" + (f", the first is {first}" if first else "")
 
 
-def _named(value: Any, kind: str) -> str:
+def _kind_and_name(value: Any, kind: str) -> str:
     if not isinstance(value, dict):
         return ""
     object_kind, metadata = value.get("kind", kind), value.get("metadata")

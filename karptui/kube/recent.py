@@ -53,7 +53,7 @@ class Recent(Generic[KeyT, ValueT]):
                 entry.asked = self._questions
                 if self._is_outdated(kept[-1]) and self._making.acquire(blocking=False):
                     try:
-                        self._kept = self._asked_lately()
+                        self._kept = self._used_lately()
                     finally:
                         self._making.release()
                 return entry
@@ -61,7 +61,7 @@ class Recent(Generic[KeyT, ValueT]):
 
     def _add(self, key: KeyT, make: Callable[[], ValueT]) -> _Kept[KeyT, ValueT]:
         entry = _Kept(key, make(), self._questions)
-        self._kept = (entry, *self._asked_lately()[: self._most - 1])
+        self._kept = (entry, *self._used_lately()[: self._most - 1])
         return entry
 
     def values(self) -> tuple[ValueT, ...]:
@@ -72,7 +72,7 @@ class Recent(Generic[KeyT, ValueT]):
         """Return all keys and values, the last queried first."""
         return tuple((entry.key, entry.value) for entry in self._by_question())
 
-    def _asked_lately(self) -> tuple[_Kept[KeyT, ValueT], ...]:
+    def _used_lately(self) -> tuple[_Kept[KeyT, ValueT], ...]:
         return tuple(entry for entry in self._by_question() if not self._is_outdated(entry))
 
     def _by_question(self) -> list[_Kept[KeyT, ValueT]]:

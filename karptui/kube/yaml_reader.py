@@ -189,7 +189,7 @@ class YamlReader:
     def _collection(self, opened: OpenCollection, end: Any) -> Any:
         start, names = opened.event, opened.names
         if start.tag not in (None, "!", _TAG + ("seq" if names is None else "map")):
-            self.problem(start, f"the tag {_shown(start.tag)} does not fit {_NOUNS[names is None]}")
+            self.problem(start, f"the tag {_tag_text(start.tag)} does not fit {_NOUNS[names is None]}")
         if names is None:
             return self.collection(opened, end, [self.value_of(item) for item in opened.items])
         merged: dict[str, Any] = {}
@@ -237,7 +237,7 @@ class YamlReader:
         if tag in ("str", "timestamp"):
             return text
         if tag not in _WANTED:
-            self.problem(event, f"Kubernetes does not support the tag {_shown(event.tag)}")
+            self.problem(event, f"Kubernetes does not support the tag {_tag_text(event.tag)}")
             return text
         kind, expected = _WANTED[tag]
         value = resolve_plain(text)
@@ -273,7 +273,7 @@ def load_first(text: bytes) -> Any:
     return next(_StrictReader(text).documents(), None)
 
 
-def _shown(tag: str) -> str:
+def _tag_text(tag: str) -> str:
     return f"{tag.replace(_TAG, '!!'):.60}"
 
 

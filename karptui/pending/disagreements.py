@@ -482,7 +482,7 @@ class Nominations:
         Karpenter expects the NodePool's taints only, so it launches another node, which gets the same taint.
         """
         if diagnosis.cause is Cause.UNPLACED:
-            return self._left_taint(pod, now_ns)
+            return self._old_autoscaler_taint(pod, now_ns)
         destination = diagnosis.destination if diagnosis.cause is Cause.CLAIM else None
         if destination is None or now_ns - since_ns < PATIENCE_NS:
             return None
@@ -502,7 +502,7 @@ class Nominations:
         code, nodes = DisagreementCode.FOREIGN_TAINT, tuple(sorted(tainted[name]))
         return Disagreement(code, since_ns, now_ns, name=name, nodes=nodes, destination=destination)
 
-    def _left_taint(self, pod: Pod, now_ns: int) -> Disagreement | None:
+    def _old_autoscaler_taint(self, pod: Pod, now_ns: int) -> Disagreement | None:
         """Return the Cluster Autoscaler's taint on nodes that a pod selects if it is old; None without one."""
         left: dict[str, int] = {}
         for node in self._nodes.values():

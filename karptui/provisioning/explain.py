@@ -212,7 +212,7 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
         pod=pod,
         place=taken or host,
         is_new_claim=claim is not None,
-        given_up=tuple(_given_up(run, queued.first, stage)),
+        given_up=tuple(_dropped_preferences(run, queued.first, stage)),
         pools=tuple(pools),
         nodes=tuple(
             refusal
@@ -264,7 +264,7 @@ def _last_stage(run: Run, queued: QueuedPod, error: PodError | None) -> Stage:
     return stage
 
 
-def _given_up(run: Run, stage: Stage, last: Stage) -> list[str]:
+def _dropped_preferences(run: Run, stage: Stage, last: Stage) -> list[str]:
     """Return a line for each preference dropped between two stages of a pod."""
     lines = []
     while stage is not last:

@@ -265,7 +265,7 @@ class _PoolReader:
                 f"minValues of {key} is not met: only {counted(count, 'value')} offered" for key, count in unmet.items()
             )
         groups = self._groups(types)
-        requests = self._asked(pods)
+        requests = self._requests_of(pods)
         prices = catalogue.prices(requirements)
         clashes = self._clashes(catalogue.everything & ~compatible)
         verdicts = []
@@ -296,7 +296,7 @@ class _PoolReader:
             remaining=self._remaining,
         )
 
-    def _asked(self, pods: Iterable[Pod]) -> list[_PodRequest]:
+    def _requests_of(self, pods: Iterable[Pod]) -> list[_PodRequest]:
         """Return the requests of each kind of pending pod that may use the NodePool."""
         templates = {id(pod.template): pod for pod in pods if may_go_to(pod, self._pool, self._requirements)}
         return [

@@ -301,14 +301,14 @@ def provisioning_events(prepared: Prepared, solution: Solution) -> dict[str, lis
             messages.setdefault(f"Pod/{key}", []).append(f"{_FAILED}{error}")
     virtual = {pod.uid for pod in prepared.buffer_pods}
     for filled in solution.nodes:
-        message = f"Nominated: Pod should schedule on: {_named(filled.state)}"
+        message = f"Nominated: Pod should schedule on: {_state_title(filled.state)}"
         for pod in filled.pods:
             if pod.uid not in virtual:
                 messages.setdefault(f"Pod/{pod.key}", []).append(message)
     return messages
 
 
-def _named(state: StateNode) -> str:
+def _state_title(state: StateNode) -> str:
     parts = []
     if state.claim is not None:
         parts.append(f"nodeclaim/{state.claim.name}")

@@ -95,14 +95,14 @@ class Topology:
             left = self._running.domain_of(spec, pod)
             if left is not None:
                 counts[left] -= 1
-                if not counts[left] and left not in self._known_without_pods(spec):
+                if not counts[left] and left not in self._domains_without_pods(spec):
                     del counts[left]
         group = TopologyGroup(spec, counts)
         self.groups[spec.identity] = group
         self._group_list.append(group)
         return group
 
-    def _known_without_pods(self, spec: TopologySpec) -> set[str]:
+    def _domains_without_pods(self, spec: TopologySpec) -> set[str]:
         if _is_host(spec):
             return set()
         return {*self._registered(self._running.count(spec)), *self._universe_of(spec)}

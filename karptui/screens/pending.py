@@ -161,7 +161,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         self._detail = pod.detail or self._detail
         if pod.exists or pod.group is not None:
             self._around = pod.around
-        gone = self._gone()
+        gone = self._why_not_pending()
         pieces: tuple[Pieces, ...] = (gone, ()) if gone else ()
         if self._group is not None:
             self.panel.show_title(Content(f" {title_text(self._group, now_ns)} "))
@@ -181,7 +181,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         self.panel.lines.set_hanging(pieces)
         super().show_state()
 
-    def _gone(self) -> Pieces:
+    def _why_not_pending(self) -> Pieces:
         """Return whether the pod was scheduled or deleted since; empty while it is pending."""
         pod = self._pending_pod
         if pod is None:
@@ -205,7 +205,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         report = self._detail.remedies if self._detail is not None else None
         if report is not None:
             return (remedies_sentence(report), *((clean(note), Tone.MUTED) for note in report.left_out))
-        waits = self._detail is None and not self._gone()
+        waits = self._detail is None and not self._why_not_pending()
         return (("computing…", Tone.ACTIVE) if waits else ("there is nothing to try", Tone.MUTED),)
 
     def explain(self) -> Pieces:

@@ -41,7 +41,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         self._text = TextArea(
             "", read_only=True, show_line_numbers=False, soft_wrap=True, theme="css", id="remedy-text"
         )
-        super().__init__(TABLE, OwnRows(self._held), below=(self._text,))
+        super().__init__(TABLE, OwnRows(self._rows_of_remedies), below=(self._text,))
         self.title_text = clean(title)
         self._opened = tuple(member.key for member in members)
         self._members = tuple(members)
@@ -51,7 +51,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         self._tried: object = None
         """The trials that were started."""
 
-    def _held(self) -> Sequence[TriedRemedy]:
+    def _rows_of_remedies(self) -> Sequence[TriedRemedy]:
         offered = self._offered()
         trials = self._trials.trials if tuple(remedy.kind for remedy in offered) == self._trials.kinds else ()
         return self._rows.get((offered, trials), lambda: tried_remedies(offered, trials))

@@ -100,7 +100,7 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
 
     def __init__(self, pool: str) -> None:
         self.panel = Panel("types", can_focus=True)
-        super().__init__(types_table(), SessionList("types of a pool", self._meant), above=(self.panel,))
+        super().__init__(types_table(), SessionList("types of a pool", self._set_of_types), above=(self.panel,))
         self._pool = pool
         self._shows_all = False
 
@@ -114,7 +114,7 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
             self.use_table(types_table(has_prices=False))
         super().prepare()
 
-    def _meant(self) -> str:
+    def _set_of_types(self) -> str:
         """Return the set of types: allowed by the requirements, or all."""
         return f"{'all' if self._shows_all else 'wanted'}/{self._pool}"
 
@@ -202,7 +202,7 @@ class TypeLedgerScreen(FrameScreen):
         super().__init__()
         self._pool_name = pool
         self._type_name = name
-        self._meant = frozenset(pods)
+        self._set_of_types = frozenset(pods)
         self._report = TypeReport()
         self._sources: TypeSources | None = None
         self._is_building = False
@@ -243,7 +243,7 @@ class TypeLedgerScreen(FrameScreen):
             self.refresh_info()
 
     def _question(self) -> tuple[str, str, frozenset[str]]:
-        return self._pool_name, self._type_name, self._meant
+        return self._pool_name, self._type_name, self._set_of_types
 
     @property
     def pool(self) -> PoolEntry | None:
@@ -270,7 +270,7 @@ class TypeLedgerScreen(FrameScreen):
         self._section("account", account_lines(entry, self._report.fit, sources.overhead))
         self._section("fit", fit_lines(entry, self._report.fit))
         self._section("observed", observed_lines(pool, entry))
-        grid = _drawn(offering_grid(entry))
+        grid = _grid_content(offering_grid(entry))
         if grid != self.grid_lines.content:
             self.grid_lines.update(grid)
         self._section("sources", (((sources.text, Tone.MUTED),),))
@@ -291,7 +291,7 @@ class TypeLedgerScreen(FrameScreen):
         pool, pod = self.pool, self.pod
         if pool is not None and pod is not None:
             index = pool.pods.index(pod) + step
-            self._meant = frozenset({pool.pods[index % len(pool.pods)].key})
+            self._set_of_types = frozenset({pool.pods[index % len(pool.pods)].key})
             self.show_state()
 
     def action_neighbour(self, step: int) -> None:
@@ -328,7 +328,7 @@ class TypeLedgerScreen(FrameScreen):
         )
 
 
-def _drawn(grid: Grid) -> Content:
+def _grid_content(grid: Grid) -> Content:
     """Return the grid; unavailable offerings are struck out and marked."""
     if not grid.rows:
         return Content.styled("no offerings", TONE_STYLES[Tone.MUTED])

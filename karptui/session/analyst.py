@@ -203,10 +203,10 @@ class Analyst:
 
     def _work_on(self) -> None:
         while (job := self._next_job()) is not None:
-            for answered in self._worked_out(job):
+            for answered in self._recorded_work(job):
                 self._rest_until_asked(answered)
 
-    def _worked_out(self, job: _Job) -> Iterator[Focus]:
+    def _recorded_work(self, job: _Job) -> Iterator[Focus]:
         """Work on a job and record its failure; suspends where ``_work`` does."""
         self._throttle.begin(time.thread_time())
         try:

@@ -126,7 +126,7 @@ class MomentSessions:
 
     async def enter(self, moment: PlayMoment) -> SwitchResult:
         """Show a moment of a forecast instead, until `leave`."""
-        outer = self._shown()
+        outer = self._current()
         session = await self._build(lambda: self._session_at(moment))
         if session is None:
             return SwitchResult.NOT_KEPT
@@ -136,7 +136,7 @@ class MomentSessions:
         """Show a later moment of the same play, or an earlier one; of the history if no play is shown."""
         if not isinstance(self.moment, PlayMoment):
             return await self.go_past(PastStep(by=by))
-        moment, before = self.moment.stepped(by), self._shown()
+        moment, before = self.moment.stepped(by), self._current()
         session = await self._build(lambda: self._session_at(moment)) if moment is not None else None
         if moment is None or session is None:
             return SwitchResult.NOT_KEPT
@@ -148,7 +148,7 @@ class MomentSessions:
         Raises:
             HistoryError: if the history cannot be read, with a message for the user.
         """
-        before, live = self._shown(), self.live
+        before, live = self._current(), self.live
         moments = [self.moment, *(outer.moment for outer in reversed(self._outer))]
         past = next((moment for moment in moments if isinstance(moment, PastMoment)), None)
         result: SwitchResult | PastMoment = SwitchResult.NOT_RECORDED
@@ -174,7 +174,7 @@ class MomentSessions:
 
         def end_others() -> None:
             self.end()
-            self._outer.append(self._shown())
+            self._outer.append(self._current())
 
         session = await self._build(past_session)
         if isinstance(result, SwitchResult):
@@ -195,7 +195,7 @@ class MomentSessions:
         while self.leave():
             pass
 
-    def _shown(self) -> _Shown:
+    def _current(self) -> _Shown:
         return _Shown(self._feed.follower, self._feed.clock, self.moment)
 
     def _show(self, shown: _Shown) -> None:

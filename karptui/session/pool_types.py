@@ -52,7 +52,7 @@ from karptui.session.nodeclasses import UnreadClasses, assumed_nodeclasses, assu
 from karptui.state.cluster import inventory_of
 
 
-def asked_keys(inventory: Inventory) -> frozenset[str]:
+def requested_labels_of(inventory: Inventory) -> frozenset[str]:
     """Return the type labels that NodePools ask for, and the providers' labels that pods ask for."""
     groups = {pool.node_class_ref.group for pool in inventory.nodepools}
     templates = {pod.template for pod in inventory.pods if not pod.node_name}
@@ -139,7 +139,7 @@ def with_metrics(
     names = {instance_type.name for instance_type in seen}
     share = {name: max((_kept_share(type_, name) for type_ in seen), default=0.0) for name in (CPU, MEMORY)}
     named = sorted((metrics.cpu_cores.keys() & metrics.memory_bytes.keys() & offerings.keys()) - names)
-    return (*priced, *(_named(name, metrics, offerings[name], share) for name in named))
+    return (*priced, *(_type_of_metrics(name, metrics, offerings[name], share) for name in named))
 
 
 def _offerings(metrics: ControllerMetrics) -> dict[str, tuple[Offering, ...]]:
@@ -163,7 +163,7 @@ def _kept_share(instance_type: InstanceType, name: str) -> float:
     return resources.nano(instance_type.overhead.kube_reserved, name) / whole if whole else 0.0
 
 
-def _named(
+def _type_of_metrics(
     name: str, metrics: ControllerMetrics, offerings: tuple[Offering, ...], share: dict[str, float]
 ) -> InstanceType:
     capacity: dict[str, Quantity] = {
@@ -238,7 +238,7 @@ def offered_types(
     )
     by_pool: dict[str, Sequence[InstanceType]] = {}
     auto_mode = cache(partial(_auto_mode_types, inventory, settings, evidence))
-    seen = cache(partial(_seen, inventory, evidence))
+    seen = cache(partial(_types_of_nodes, inventory, evidence))
     notes = [assumed_text(node_class) for node_class in assumed]
     for pool in inventory.nodepools:
         if (types := resolved.of(pool.node_class_ref)) is not None:
@@ -268,8 +268,8 @@ def _refused_notes(refused: UnavailableOfferings) -> Iterator[str]:
         yield f"by events, EC2 refused {' and '.join(parts)}: excluded until {until} at the latest; there may be more"
 
 
-def _seen(inventory: Inventory, evidence: Evidence) -> tuple[InstanceType, ...]:
-    labels = asked_keys(inventory)
+def _types_of_nodes(inventory: Inventory, evidence: Evidence) -> tuple[InstanceType, ...]:
+    labels = requested_labels_of(inventory)
     return with_metrics(seen_types(shown_by(inventory), labels), evidence.metrics, labels)
 
 
@@ -280,7 +280,7 @@ def _auto_mode_types(
     refs = {pool.name: pool.node_class_ref for pool in inventory.nodepools}
     pools = {pool for pool, ref in refs.items() if is_auto_mode(ref) and ref.name == name}
     nodes = [node for node in inventory.nodes if node.labels.get(NODEPOOL) in pools]
-    labels, zones = asked_keys(inventory), node_zones(inventory.nodes)
+    labels, zones = requested_labels_of(inventory), node_zones(inventory.nodes)
     nodeclass = next((n for n in inventory.nodeclasses if is_auto_mode(n) and n.name == name), None)
     if nodeclass is None:
         return seen_types(nodes, labels)

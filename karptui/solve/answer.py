@@ -207,7 +207,7 @@ def ranked(
     return best, runner_up, tuple(attempt for attempt in losers if attempt is not runner_up)[:MOST_NOTED]
 
 
-def _added(ours: float, theirs: float, noun: str) -> str:
+def _difference_text(ours: float, theirs: float, noun: str) -> str:
     """Return by how many the second value is higher: ``2 pods``, or ``2 more pods`` if the first is not zero."""
     return counted(int(theirs - ours), f"more {noun}" if ours else noun)
 
@@ -250,14 +250,15 @@ NEARLY_SAME: Final = 0.10
 NEARLY_SAME_SHARE: Final = 0.01
 """Price per hour, or share of the cheapest change's difference, that is too small to drift nodes for."""
 FEWER_WAIT: Final = Criterion(
-    lambda attempt: attempt.figures.pending, lambda ours, theirs: f"leaves {_added(ours, theirs, 'pod')} unschedulable"
+    lambda attempt: attempt.figures.pending,
+    lambda ours, theirs: f"leaves {_difference_text(ours, theirs, 'pod')} unschedulable",
 )
 FEWER_LOSE: Final = Criterion(
     lambda attempt: len(attempt.figures.lost),
-    lambda ours, theirs: f"takes the place of {_added(ours, theirs, 'pod')} away",
+    lambda ours, theirs: f"takes the place of {_difference_text(ours, theirs, 'pod')} away",
 )
 FEWER_DRIFT: Final = Criterion(
-    lambda attempt: attempt.figures.drifts, lambda ours, theirs: f"drifts {_added(ours, theirs, 'node')}"
+    lambda attempt: attempt.figures.drifts, lambda ours, theirs: f"drifts {_difference_text(ours, theirs, 'node')}"
 )
 FEWER_CHANGES: Final = Criterion(
     lambda a: len(a.parts), lambda ours, theirs: f"makes {counted(int(theirs), 'change')}, not {int(ours):,}"

@@ -279,7 +279,7 @@ def composed(base: WhatIfBase, changes: Sequence[tuple[AnyEdit, ...]]) -> tuple[
     for edit in chain.from_iterable(changes):
         place = _place(edit)
         edit_there = edits.get(place)
-        both = edit if edit_there is None else _both(base, edit_there, edit)
+        both = edit if edit_there is None else _joint_edit(base, edit_there, edit)
         if both is None:
             return None
         edits[place] = both
@@ -303,7 +303,7 @@ def _takes_item(edit: AnyEdit) -> bool:
     return isinstance(edit, SetField) and edit.value is None and isinstance(edit.path[-1], int)
 
 
-def _both(base: WhatIfBase, edit: AnyEdit, two: AnyEdit) -> AnyEdit | None:
+def _joint_edit(base: WhatIfBase, edit: AnyEdit, two: AnyEdit) -> AnyEdit | None:
     if edit == two:
         return edit
     if isinstance(edit, SetSetting) and isinstance(two, SetSetting):

@@ -62,15 +62,17 @@ def remember(
     if not (claims or pods or events) and history.began_ns:
         return history
     oldest_ns = max(history.began_ns or at_ns, at_ns - KEPT_NS)
-    kept_claims, claims_from_ns = _kept((*history.claims, *claims), MOST_CLAIMS, lambda claim: claim.gone_ns, oldest_ns)
-    kept_pods, pods_from_ns = _kept((*history.pods, *pods), MOST_PODS, lambda pod: pod.at_ns, oldest_ns)
-    kept_events, _ = _kept((*history.events, *events), MOST_EVENTS, lambda event: event.last_ns, at_ns - KEPT_NS)
+    kept_claims, claims_from_ns = _latest(
+        (*history.claims, *claims), MOST_CLAIMS, lambda claim: claim.gone_ns, oldest_ns
+    )
+    kept_pods, pods_from_ns = _latest((*history.pods, *pods), MOST_PODS, lambda pod: pod.at_ns, oldest_ns)
+    kept_events, _ = _latest((*history.events, *events), MOST_EVENTS, lambda event: event.last_ns, at_ns - KEPT_NS)
     return ClusterHistory(
         began_ns=max(claims_from_ns, pods_from_ns), claims=kept_claims, pods=kept_pods, events=kept_events
     )
 
 
-def _kept(
+def _latest(
     items: tuple[_ItemT, ...], most: int, at: Callable[[_ItemT], int], oldest_ns: int
 ) -> tuple[tuple[_ItemT, ...], int]:
     """Return the latest items, and since when they are all there are."""

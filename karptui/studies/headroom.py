@@ -190,7 +190,7 @@ def headroom(
     return Headroom(
         sample=sample,
         requests=_requests(copies),
-        pods=_alike(base, sample),
+        pods=_present_pods(base, sample),
         starts=len(_placed(edited, copies)),
         has_preferences=edited.settings.preference_policy == RESPECT and _has_preferences(copies[0].template),
         on_starting=sum(nodes[state.node_name] for state in edited.prepared.states if not state.is_initialized),
@@ -213,7 +213,7 @@ def headroom(
     )
 
 
-def _alike(base: WhatIfBase, sample: SamplePod) -> int:
+def _present_pods(base: WhatIfBase, sample: SamplePod) -> int:
     origins = OriginIndex(OwnerIndex(base.inventory.workloads))
     if sample.first or sample.ref.kind != "Pod":
         return sample.present
@@ -280,7 +280,7 @@ def _without_karpenter(
     return Headroom(
         sample=sample,
         requests=_requests(copies),
-        pods=_alike(base, sample),
+        pods=_present_pods(base, sample),
         starts=len(placed),
         on_starting=0,
         fits=len(placed),

@@ -196,7 +196,7 @@ def pause(
         RequestError: If a NodePool does not exist, or the end is past or too far away.
     """
     now_ns, reasons, is_release = base.now_ns, request.reasons, request.is_release
-    chosen = _chosen(base, request.pools)
+    chosen = _chosen_pools(base, request.pools)
     until_ns = _end(request, now_ns)
     released_ns = now_ns
     if not is_release:
@@ -257,7 +257,7 @@ def _end(request: PauseRequest, now_ns: int) -> int | None:
     return until_ns
 
 
-def _chosen(base: WhatIfBase, names: Collection[str]) -> list[NodePool]:
+def _chosen_pools(base: WhatIfBase, names: Collection[str]) -> list[NodePool]:
     pools = {pool.name: pool for pool in base.inventory.nodepools}
     for name in names:
         if name not in pools:

@@ -139,7 +139,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             yield f"{counted(more, 'pod')} more without a node at the end of the forecast"
         left = self.unfinished
         if left:
-            nodes = f"{len(left)} of {counted(len(self.drifted), 'drifted node')} left{self._held()}"
+            nodes = f"{len(left)} of {counted(len(self.drifted), 'drifted node')} left{self._held_text()}"
             is_stuck = self.edited.is_quiescent
             state = "the rollout stalls" if is_stuck else f"rollout not complete after {_span(self.edited)}"
             yield f"{state}: {nodes}"
@@ -159,7 +159,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             if finding.severity is Severity.WARNING:
                 yield f"Advice {finding.rule}: {finding.fact}"
 
-    def _held(self) -> str:
+    def _held_text(self) -> str:
         by = sorted({words for _, words in self.stalled_by if words})
         return f", held by {', '.join(by)}" if by else ""
 
@@ -294,10 +294,10 @@ def _span(played: Played) -> str:
 
 def objects_of(edits: Iterable[AnyEdit]) -> tuple[str, ...]:
     """Return the objects of edits, each once: ``Kind/name``."""
-    return tuple(dict.fromkeys(_named(edits)))
+    return tuple(dict.fromkeys(_named_objects(edits)))
 
 
-def _named(edits: Iterable[AnyEdit]) -> Iterator[str]:
+def _named_objects(edits: Iterable[AnyEdit]) -> Iterator[str]:
     for edit in edits:
         if isinstance(edit, PutObject):
             try:

@@ -175,7 +175,7 @@ def compare(
         RequestError: A NodePool does not exist or is not consolidated.
         EditError: An edit is invalid.
     """
-    chosen = _chosen(base, tuple(pools))
+    chosen = _chosen_pools(base, tuple(pools))
     variants = [
         Variant(policy, after, (*edits, *(edit for pool in chosen for edit in _edits(pool, policy, after))))
         for policy in policies
@@ -211,7 +211,7 @@ def compare_variants(
     def report(done: int, total: int) -> None:  # noqa: ARG001 - plays are counted, not their seconds
         reporter(len(every), len(parts))
 
-    for play in each(_played, (base, horizon_ns), parts, report):
+    for play in each(_play, (base, horizon_ns), parts, report):
         every.append(play)
         reporter(len(every), len(parts))
     by_seed = [[outcome.outcome for outcome in every[at : at + seeds]] for at in range(0, len(every), seeds)]
@@ -245,7 +245,7 @@ class _PlayOutcome(msgspec.Struct, frozen=True):
     not_modelled: tuple[str, ...]
 
 
-def _played(common: Any, part: Any, reporter: Reporter) -> _PlayOutcome:
+def _play(common: Any, part: Any, reporter: Reporter) -> _PlayOutcome:
     base, horizon_ns = common
     variant, seed = part
     edited = apply(base, variant.edits) if variant.edits else None
@@ -279,7 +279,7 @@ def tried_afters(pools: Iterable[NodePool]) -> tuple[str, ...]:
     )
 
 
-def _chosen(base: WhatIfBase, names: tuple[str, ...]) -> list[NodePool]:
+def _chosen_pools(base: WhatIfBase, names: tuple[str, ...]) -> list[NodePool]:
     pools = {pool.name: pool for pool in base.inventory.nodepools}
     for name in names:
         if name not in pools:

@@ -201,7 +201,7 @@ def rollout_report(
     Raises:
         RequestError: If a NodePool or NodeClass does not exist.
     """
-    chosen_pools, chosen_classes = _chosen(base, pools, nodeclasses)
+    chosen_pools, chosen_classes = _chosen_objects(base, pools, nodeclasses)
     revisions = _Revisions(base)
     nodes = tuple(filter(None, map(revisions.of, base.inventory.nodeclaims)))
     pool_names, class_keys = {pool.name for pool in chosen_pools}, {nodeclass.key for nodeclass in chosen_classes}
@@ -243,7 +243,7 @@ def rollout_report(
     )
 
 
-def _chosen(
+def _chosen_objects(
     base: WhatIfBase, pools: Collection[str], nodeclasses: Collection[str]
 ) -> tuple[list[NodePool], list[NodeClass]]:
     all_pools, all_classes = base.inventory.nodepools, base.inventory.nodeclasses

@@ -108,7 +108,7 @@ def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     yield from _without_devices(case)
     yield from _broken(case)
     yield from _cordoned(case)
-    yield from _left_tainted(case)
+    yield from _outlived_taints(case)
     yield from _old_kubelets(case)
 
 
@@ -494,7 +494,7 @@ def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
         )
 
 
-def _left_tainted(case: VerdictCase) -> Iterator[ClusterFinding]:
+def _outlived_taints(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield ready nodes with a taint that should have gone by now, by taint.
 
     A user sets ``out-of-service`` on a node that has failed, and removes it when the node is back. Karpenter removes

@@ -103,7 +103,7 @@ def verdict_metrics(view: ClusterView, problems: Iterable[ClusterFinding], now_n
     return {
         FINDINGS: findings,
         CLUSTER_HELD: {(): held.per_hour} if held is not None and is_held_known else {},
-        **_held(view.node_entries, pools),
+        **_held_values(view.node_entries, pools),
         **_nodes(view.node_entries, pools),
         BUDGET_LEFT: dict(_budgets(view, pools)),
         PENDING: _pending(view),
@@ -119,7 +119,7 @@ def ages(view: ClusterView, merged_ns: int, now_ns: int) -> dict[Metric, Values]
     return {AGE: {(label(kind),): age / NS_PER_SECOND for kind, age in ages_ns.items() if age is not None}}
 
 
-def _held(entries: Iterable[NodeEntry], pools: Mapping[str, str]) -> dict[Metric, Values]:
+def _held_values(entries: Iterable[NodeEntry], pools: Mapping[str, str]) -> dict[Metric, Values]:
     nodes: defaultdict[tuple[str, ...], float] = defaultdict(float)
     dollars: dict[tuple[str, ...], float | None] = {}
     for entry in entries:

@@ -65,12 +65,13 @@ def _bin_lines(nodes: Sequence[Bin], resource: str, largest: int, width: int) ->
     for start in range(0, len(nodes), columns):
         line: list[tuple[str, Tone]] = []
         for node in nodes[start : start + columns]:
-            line += (*_drawn(node, resource, largest), (" " * GAP, Tone.NORMAL))
+            line += (*_bin_pieces(node, resource, largest), (" " * GAP, Tone.NORMAL))
         yield tuple(line[:-1])
 
 
 def _heading(pool: str, nodes: Sequence[Bin], resource: str, width: int) -> Pieces:
-    requested, size = sum(_asked_of(node, resource) for node in nodes), sum(_size_of(node, resource) for node in nodes)
+    requested = sum(_requests_of(node, resource) for node in nodes)
+    size = sum(_size_of(node, resource) for node in nodes)
     pair = cpu_pair_text if resource == "cpu" else memory_pair_text
     pods = sum(len(node.pods) for node in nodes)
     name = f"─ {_pool_text(pool)} "
@@ -83,7 +84,7 @@ def _pool_text(pool: str) -> str:
     return clean(pool) or "not Karpenter’s"
 
 
-def _drawn(node: Bin, resource: str, largest: int) -> Iterator[tuple[str, Tone]]:
+def _bin_pieces(node: Bin, resource: str, largest: int) -> Iterator[tuple[str, Tone]]:
     size = _size_of(node, resource)
     # By its square root: next to a 64-core node, a 2-core node would be invisible.
     cells = max(round(MOST * math.sqrt(size / largest)), LEAST)
@@ -95,9 +96,9 @@ def filled(node: Bin, resource: str, cells: int, most: int) -> Iterator[tuple[st
     """Yield a bin, and its fill level."""
     size = _size_of(node, resource)
     yield from blocks(_of(node.daemons, resource), [_of(pod, resource) for pod in node.pods], size, cells)
-    percent = percent_text(_asked_of(node, resource), size)
+    percent = percent_text(_requests_of(node, resource), size)
     yield " " * (most - cells), Tone.NORMAL
-    yield f" {percent:>{_PERCENT}}", Tone.WARNING if _asked_of(node, resource) > size else Tone.NORMAL
+    yield f" {percent:>{_PERCENT}}", Tone.WARNING if _requests_of(node, resource) > size else Tone.NORMAL
 
 
 def short_text(name: str, width: int) -> str:
@@ -133,7 +134,7 @@ def _size_of(node: Bin, resource: str) -> int:
     return max(node.cpu if resource == "cpu" else node.memory, 1)
 
 
-def _asked_of(node: Bin, resource: str) -> int:
+def _requests_of(node: Bin, resource: str) -> int:
     return _of(node.daemons, resource) + sum(_of(pod, resource) for pod in node.pods)
 
 
@@ -245,7 +246,7 @@ def _pods(bins: Sequence[Bin]) -> int:
 
 
 def _used(bins: Sequence[Bin], resource: str, *, is_long: bool = False) -> str:
-    requested, size = sum(_asked_of(node, resource) for node in bins), sum(_size_of(node, resource) for node in bins)
+    requested, size = sum(_requests_of(node, resource) for node in bins), sum(_size_of(node, resource) for node in bins)
     share = percent_text(requested, size)
     pair = cpu_pair_text if resource == "cpu" else memory_pair_text
     return f"{pair(requested, size)} {share}" if is_long and bins else share

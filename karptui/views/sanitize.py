@@ -53,7 +53,7 @@ def clean(text: str, *, limit: int = LIMIT) -> SafeText:
     kept: list[str] = []
     marks = 0
     for char in text:
-        shown = _shown(char)
+        shown = _visible(char)
         is_mark = shown != "" and unicodedata.category(char) in ("Mn", "Me")
         marks = marks + 1 if is_mark else 0
         if marks <= _MAX_MARKS:
@@ -66,7 +66,7 @@ def clean_lines(text: str) -> list[SafeText]:
     return [clean(line.replace("\t", "    ")) for line in text.replace("\r\n", "\n").split("\n")]
 
 
-def _shown(char: str) -> str:
+def _visible(char: str) -> str:
     """Return a character, its visible mark, or an empty string."""
     code = ord(char)
     if code <= 0x7F:

@@ -30,7 +30,7 @@ def headline(full_pass: ConsolidationPass) -> str:
     limit, nodes = duration_text(SINGLE_SECONDS), counted(len(full_pass.turns), "node")
     missed, first = full_pass.missed, full_pass.acts_before
     if not missed:
-        return f"single-node consolidation evaluates all {nodes} in {_taken(full_pass.seconds)}; its timeout is {limit}"
+        return f"single-node consolidation evaluates all {nodes} in {_time(full_pass.seconds)}; its timeout is {limit}"
     would = [turn for turn in missed if turn.decision]
     saves = (
         f"; {len(would):,} of them could be removed (saves {per_hour_text(full_pass.missed_savings)})" if would else ""
@@ -46,7 +46,7 @@ def headline(full_pass: ConsolidationPass) -> str:
     )
 
 
-def _taken(seconds: float) -> str:
+def _time(seconds: float) -> str:
     return "less than 1s" if 0 < seconds < 1 else duration_text(seconds)
 
 
@@ -55,7 +55,7 @@ def more_lines(turn: ConsolidationPass) -> Iterator[str]:
     origin = "recorded" if turn.origin == "assumed" and not turn.has_metrics else turn.origin
     yield f"a simulation takes {turn.per_simulation:g} s ({_ORIGINS[origin]})"
     if turn.multi_simulations:
-        took = _taken(turn.multi_simulations * turn.per_simulation)
+        took = _time(turn.multi_simulations * turn.per_simulation)
         how = "ends" if turn.is_multi_through else "does not end"
         left = f"; {counted(turn.multi_left_out, 'more node')} never included" if turn.multi_left_out else ""
         yield (

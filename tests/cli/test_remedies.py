@@ -83,8 +83,8 @@ def test_what_frees_no_node_is_counted_beside_the_table() -> None:
 
 
 def test_where_none_frees_a_node_that_is_said_and_no_empty_table(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = remedies._tried
-    monkeypatch.setattr(remedies, "_tried", lambda *given: [row for row in every(*given) if not row.helps])
+    every = remedies._tried_remedies
+    monkeypatch.setattr(remedies, "_tried_remedies", lambda *given: [row for row in every(*given) if not row.helps])
     shown = run("remedies", "--demo")
     assert shown.out == ""
     assert "no remedy frees a node: " in shown.err

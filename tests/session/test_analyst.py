@@ -310,7 +310,7 @@ def test_nodes_keep_their_answers_for_a_while_if_the_cluster_keeps_changing(monk
     beside.look_at(Focus(detail=KEY, keys=(listed,)))
 
     def simulated_now(view: ClusterView) -> set[str]:
-        next(beside._worked_out(module._Job(view, NOW_NS, False)))
+        next(beside._recorded_work(module._Job(view, NOW_NS, False)))
         return {key for key, at in analysis_of(beside).simulated_in.items() if at == view.state.generation}
 
     every = simulated_now(view)
@@ -323,7 +323,7 @@ def test_nodes_keep_their_answers_for_a_while_if_the_cluster_keeps_changing(monk
     typist.now += 20.0
     view = changed(view, "newest")
     assert simulated_now(view) == every
-    work = beside._worked_out(module._Job(changed(view, "last"), NOW_NS, False))
+    work = beside._recorded_work(module._Job(changed(view, "last"), NOW_NS, False))
     next(work)
     typist.now += module.QUIET_SECONDS
     next(work)

@@ -283,7 +283,7 @@ def _requests_above_usage(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.INFO,
             objects=(owner,),
             fact=f"{counted(len(pods), 'pod')} of {ref_text(owner)} request {'; '.join(waste.text for waste in wastes)}"
-            f" ({_seen(pods)}). The unused requests take up to {most.nodes:.1f} of their nodes"
+            f" ({_samples_text(pods)}). The unused requests take up to {most.nodes:.1f} of their nodes"
             f"{at_cost(per_hour)}.",
             per_hour=per_hour,
         )
@@ -322,7 +322,7 @@ def _waste(context: AdviceContext, pods: Iterable[_Measured], name: str) -> _Was
     return _Waste(name, requested, used, nodes, per_hour if is_priced else None)
 
 
-def _seen(pods: Iterable[_Measured]) -> str:
+def _samples_text(pods: Iterable[_Measured]) -> str:
     used = [pod.used for pod in pods]
     most = max(used, key=lambda used: used.samples)
     if most.samples == 1:

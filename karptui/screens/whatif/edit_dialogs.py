@@ -171,14 +171,14 @@ class EditDialogs:
         self._pane.show_document(self._whatif.documents.parsed.find(ref))
 
     async def _pick_object(self, title: str, kinds: Iterable[str]) -> ObjectRef | None:
-        refs = self._named(kinds)
+        refs = self._refs_of_kinds(kinds)
         if not refs:
             self._whatif.say(f"{title}: the cluster has none", Tone.MUTED)
             return None
         chosen = await pick(self._app, title, [Choice(str(at), f"{ref.kind} {ref.key}") for at, ref in enumerate(refs)])
         return refs[int(chosen)] if chosen is not None else None
 
-    def _named(self, kinds: Iterable[str]) -> Sequence[ObjectRef]:
+    def _refs_of_kinds(self, kinds: Iterable[str]) -> Sequence[ObjectRef]:
         return self._whatif.session.names(*kinds)
 
     async def _split(self, document: Document) -> None:
@@ -203,7 +203,7 @@ class EditDialogs:
 
     async def _own_pool(self, document: Document) -> None:
         """Ask which pool is copied for a workload, and write pool, toleration and selector."""
-        pools = self._named([str(Kind.NODEPOOL)])
+        pools = self._refs_of_kinds([str(Kind.NODEPOOL)])
         pool = await pick(self._app, "Copy which NodePool", [Choice(ref.name, ref.name) for ref in pools])
         name = pool and await self._ask_name("Name of the new pool", document.name)
         if pool and name and await self._have_document(ObjectRef("NodePool", pool)):

@@ -53,7 +53,7 @@ def find(question: GoalQuestion) -> Solved:
     def are_good(positions: Iterable[int]) -> Iterator[bool]:
         changes = ((position, _edits(position)) for position in positions)
         for position, measured in question.measured(changes, (Replay.PENDING, Replay.SCRATCH)):
-            attempts[position] = _tried(position, measured, bounds)
+            attempts[position] = _attempt(position, measured, bounds)
             yield attempts[position].is_enough
 
     line = highest_good(STEPS, are_good, most)
@@ -97,7 +97,7 @@ def _edits(position: int) -> tuple[SetSetting, ...]:
     return (SetSetting(SETTING, f"{position / STEPS:g}"),)
 
 
-def _tried(position: int, measured: tuple[Figures, ...] | None, bounds: _Bounds) -> Tried:
+def _attempt(position: int, measured: tuple[Figures, ...] | None, bounds: _Bounds) -> Tried:
     edits = _edits(position)
     parts = (f"{SETTING} {edits[0].value}",)
     if measured is None:

@@ -67,7 +67,7 @@ def find(question: GoalQuestion) -> Solved:
         return question.settled(Replay.PENDING, now, "every pod is scheduled or will be without a change")
     assert outcome.solution is not None  # only a replay of the next command has none
     groups = _groups(outcome.unplaced, outcome.solution)
-    left_out = list(_left_out(groups[MOST_GROUPS:]))
+    left_out = list(_untried_kinds(groups[MOST_GROUPS:]))
     changes, notes = _changes(question, groups[:MOST_GROUPS], outcome.solution, has_pods=may_change == "any")
     left_out += notes
     criteria = criteria_of(now, has_prices=question.has_prices)
@@ -102,7 +102,7 @@ def _groups(pods: Sequence[Pod], solution: Solution) -> list[list[Pod]]:
     return sorted(alike.values(), key=lambda group: (-len(group), group[0].key))
 
 
-def _left_out(groups: Sequence[Sequence[Pod]]) -> Iterator[str]:
+def _untried_kinds(groups: Sequence[Sequence[Pod]]) -> Iterator[str]:
     if groups:
         first = names_of([group[0] for group in groups])
         yield f"changes for {counted(len(groups), 'further kind')} of pods, such as {first}"

@@ -53,7 +53,7 @@ def find(question: GoalQuestion) -> Solved:
     """Return the answer to the goal."""
     most = question.count("tries")
     pool = question.pool("nodepool")
-    pods, mode = _asked(question, question.text("pods"))
+    pods, mode = _pods_to_move(question, question.text("pods"))
     asked = f"{counted(len(pods), 'pod')} of {question.text('pods')}"
     question.asked = f"the weights that move {asked} to NodePool {pool.name}"
     pod_keys = frozenset(pod.key for pod in pods)
@@ -127,7 +127,7 @@ def _outcome(figures: Figures, pods: int, pool: str) -> str:
     return f"{text}{moved}{lost if figures.lost else ''}"
 
 
-def _asked(question: GoalQuestion, text: str) -> tuple[list[Pod], Replay]:
+def _pods_to_move(question: GoalQuestion, text: str) -> tuple[list[Pod], Replay]:
     """Return the wanted pods, and the replay that places them."""
     parts = text.split("/")
     scratch = question.as_it_is(Replay.SCRATCH).waiting

@@ -179,15 +179,15 @@ class Writer:
             self.server.write(self.permit, request)
         except ApiError as error:
             if error.status >= 500:
-                return self._looked_up(action, uid, after, error)
+                return self._outcome_by_reading(action, uid, after, error)
             return Outcome(
                 result=Result.REFUSED, status=error.status, message=error.message, causes=tuple(error.causes)
             )
         except SourceError as error:
-            return self._looked_up(action, uid, after, error)
+            return self._outcome_by_reading(action, uid, after, error)
         return Outcome(result=Result.DONE)
 
-    def _looked_up(self, action: Action, uid: str, after: Document | None, error: SourceError) -> Outcome:
+    def _outcome_by_reading(self, action: Action, uid: str, after: Document | None, error: SourceError) -> Outcome:
         """Return the outcome of a request without a usable answer, by reading its object."""
         status = error.status if isinstance(error, ApiError) else 0
         settled, until = self._monotonic() + _SETTLE_SECONDS, self._monotonic() + LOOK_UP_SECONDS

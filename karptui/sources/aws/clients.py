@@ -80,7 +80,7 @@ class AwsClients:
         """
         try:
             with self._lock:
-                return str(os.environ.get("AWS_REGION") or self._opened().region_name or "")
+                return str(os.environ.get("AWS_REGION") or self._open_session().region_name or "")
         except Exception as error:
             raise aws_error(error, action="reading the AWS configuration", profile=self.profile) from error
 
@@ -107,7 +107,7 @@ class AwsClients:
             client.close()
 
     def _new_client(self, service: str, region: str) -> Any:
-        session = self._opened()
+        session = self._open_session()
         if session.get_credentials() is None:
             hint = "" if self._asks_instance else "; aws_instance_metadata = true asks the EC2 instance for its role's"
             raise AwsError(Trouble.NO_CREDENTIALS, f"no AWS credentials were found{hint}")
@@ -124,7 +124,7 @@ class AwsClients:
             ),
         )
 
-    def _opened(self) -> Any:
+    def _open_session(self) -> Any:
         if self._session is None:
             session = botocore.session.Session(profile=self._chosen or None)
             _keep_off_the_terminal(session)

@@ -152,7 +152,7 @@ class AwsSource:
 
     def step(self) -> float:
         """Do everything that is due, and return the seconds until something is."""
-        if region := self._settled_region():
+        if region := self._region_or_empty():
             self._load(region)
             if self._wants_more.is_set():
                 self._wants_more.clear()
@@ -180,12 +180,12 @@ class AwsSource:
         waiting, off = FactStatus(phase=FactPhase.WAITING), FactStatus(phase=FactPhase.OFF, sentence="not asked for")
         return MappingProxyType({kind: waiting if kind in self._kinds else off for kind in FactKind})
 
-    def _settled_region(self) -> str:
+    def _region_or_empty(self) -> str:
         """Return the region to ask about; empty if it is unknown."""
         if self._region:
             return self._region
         try:
-            region = self._opened().region()
+            region = self._open_questions().region()
         except AwsError as error:
             self._fail("", self._kinds, error)
             return ""
@@ -200,7 +200,7 @@ class AwsSource:
         if questions is not None:
             questions.close()
 
-    def _opened(self) -> Questions:
+    def _open_questions(self) -> Questions:
         if self._questions is None:
             self._questions = self._opener(self._clock.now_ns, self._stopped.wait)
         return self._questions
@@ -222,7 +222,7 @@ class AwsSource:
     def _may_ask(self, region: str, due: list[FactKind]) -> bool:
         """Find out who we are, unless that is known; without credentials nothing else is worth asking."""
         try:
-            questions = self._opened()
+            questions = self._open_questions()
             if not self._news.account:
                 account = questions.account(region)
                 with self._lock:
@@ -252,7 +252,7 @@ class AwsSource:
             except IndexError:
                 return
             try:
-                value = self._opened().ask(kind, region)
+                value = self._open_questions().ask(kind, region)
             except AwsError as error:
                 self._fail(region, [kind], error)
                 continue

@@ -146,9 +146,9 @@ def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | Non
         raise KubeconfigError(f"{config.title}: {no_such('context', context, config.contexts)}")
     if not chosen.value.cluster:
         raise KubeconfigError(f"{chosen.file}: context {context!r} names no cluster")
-    cluster = _named(config.clusters, chosen.value.cluster, "cluster", context, chosen.file)
+    cluster = _entry(config.clusters, chosen.value.cluster, "cluster", context, chosen.file)
     user_name = chosen.value.user or ""
-    user = _named(config.users, user_name, "user", context, chosen.file) if user_name else Defined(User(), chosen.file)
+    user = _entry(config.users, user_name, "user", context, chosen.file) if user_name else Defined(User(), chosen.file)
     of_cluster = f"of cluster {chosen.value.cluster!r} in {cluster.file}"
     of_user = f"of user {user_name!r} in {user.file}"
     authority = _pem(
@@ -197,7 +197,7 @@ def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | Non
     )
 
 
-def _named(entries: Mapping[str, Defined[Entry]], name: str, what: str, context: str, file: Path) -> Defined[Entry]:
+def _entry(entries: Mapping[str, Defined[Entry]], name: str, what: str, context: str, file: Path) -> Defined[Entry]:
     entry = entries.get(name)
     if entry is None:
         raise KubeconfigError(

@@ -92,7 +92,7 @@ def discover(transport: Transport) -> tuple[Resource, ...]:
         SourceError: as ``Transport.get``; also when the answer is not a discovery document.
     """
     groups = _decoded(transport, "/apis", _ApiGroups, accept=AGGREGATED)
-    served = _aggregated(groups.items) if groups.items is not None else _asked(transport, groups.groups or ())
+    served = _aggregated(groups.items) if groups.items is not None else _by_groups(transport, groups.groups or ())
     return chosen(served)
 
 
@@ -142,7 +142,7 @@ def _aggregated(groups: Iterable[_ApiGroup]) -> Iterator[_Served]:
                 )
 
 
-def _asked(transport: Transport, groups: Iterable[_ApiGroup]) -> Iterator[_Served]:
+def _by_groups(transport: Transport, groups: Iterable[_ApiGroup]) -> Iterator[_Served]:
     for group in groups:
         if not may_hold_nodeclasses(group.name):
             continue

@@ -195,7 +195,7 @@ class Reflectors:
             self._recovered_at = now
         self.wake()
 
-    def _restored(self) -> None:
+    def _list_again(self) -> None:
         """List everything again: rarely changing resources cannot detect a restored backup alone."""
         with self._lock:
             now = self._waits.monotonic()
@@ -233,7 +233,7 @@ class Reflectors:
                 decoding=self._decoding,
                 recovered=self._recovered,
                 allowed=self._allowed,
-                restored=self._restored,
+                restored=self._list_again,
                 turns=self._turns,
             )
             name = f"karptui {resource.title}"

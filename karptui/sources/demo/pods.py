@@ -149,10 +149,10 @@ def evict(play: DemoPlay, running_pod: Manifest) -> None:
     is_stateful = is_owned_by(manifest, "StatefulSet")
     if not is_stateful:
         arrive(play, successor(play, manifest))
-    play.after(play.rng.uniform(4, 9), partial(_gone, ended=manifest, is_stateful=is_stateful))
+    play.after(play.rng.uniform(4, 9), partial(_end_pod, ended=manifest, is_stateful=is_stateful))
 
 
-def _gone(play: DemoPlay, *, ended: Manifest, is_stateful: bool) -> None:
+def _end_pod(play: DemoPlay, *, ended: Manifest, is_stateful: bool) -> None:
     manifest = current(play, ended)
     if manifest is None:
         return

@@ -156,7 +156,7 @@ def _summed(text: bytes) -> dict[str, _Sums]:
     return sums
 
 
-def _whole(sums: _Sums) -> dict[str, int]:
+def _ints(sums: _Sums) -> dict[str, int]:
     """Return whole numbers by their only label."""
     return {name: int(value) for (name,), value in sums.items()}
 
@@ -198,7 +198,8 @@ def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMe
     sums = _summed(text)
     controller = ("disruption",)
     leads = [value for (name,), value in sums["leads"].items() if (name or _LEADER).startswith(_LEADER)]
-    created, disrupted, passes = _by_reason(sums["created"]), _by_reason(sums["disrupted"]), _whole(sums["evaluations"])
+    created, disrupted = _by_reason(sums["created"]), _by_reason(sums["disrupted"])
+    passes = _ints(sums["evaluations"])
     started_at_ns = 0
     with suppress(OverflowError):
         started_at_ns = round(sums["started"].get((), 0.0) * 1000) * NS_PER_MILLISECOND
@@ -209,8 +210,8 @@ def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMe
         is_leader=leads[-1:] in ([], [1]),
         started_at_ns=started_at_ns,
         offerings=_offerings(sums["prices"], sums["available"]),
-        cpu_cores=_whole(sums["cpu_cores"]),
-        memory_bytes=_whole(sums["memory_bytes"]),
+        cpu_cores=_ints(sums["cpu_cores"]),
+        memory_bytes=_ints(sums["memory_bytes"]),
         pools={
             name: PoolMetrics(
                 nodeclaims_created=created.get(name, {}),
@@ -220,7 +221,7 @@ def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMe
             for name in sorted({key[0] for what in _POOLS for key in sums[what]})
         },
         pods_by_pool=_pods_by_pool(text),
-        consolidation_timeouts=_whole(sums["timeouts"]),
+        consolidation_timeouts=_ints(sums["timeouts"]),
         evaluation_seconds={
             kind: (sums["evaluated"].get((kind,), 0.0), passes.get(kind, 0))
             for (kind,) in dict.fromkeys((*sums["evaluated"], *sums["evaluations"]))

@@ -127,14 +127,14 @@ _QUOTA: Final = r"exceeded quota: (?P<quota>[^,]+), "
 _WORD: Final = r"(?<![\w.-])(?P<word>[A-Za-z0-9](?:[\w./-]*[A-Za-z0-9])?)"
 
 
-def _whole(phrase: str) -> str:
+def _whole_word(phrase: str) -> str:
     """Return the pattern of a phrase that is no part of a longer word."""
     before, after = r"(?<![\w.-])" if phrase[0].isalnum() else "", r"(?![\w-])" if phrase[-1].isalnum() else ""
     return f"{before}{re.escape(phrase)}{after}"
 
 
 _FRAGMENT: Final = re.compile(
-    "|".join((_CODE, _NAMED, _QUOTA, *map(_whole, sorted(_PHRASES, key=len, reverse=True)), _WORD))
+    "|".join((_CODE, _NAMED, _QUOTA, *map(_whole_word, sorted(_PHRASES, key=len, reverse=True)), _WORD))
 )
 _TRACE: Final = re.compile(r" \(aws-[a-z-]+=.*$", re.DOTALL)
 """The request that EC2 refused."""

@@ -118,7 +118,7 @@ class Pseudonyms:
 
     def settle(self) -> None:
         """Give every name that was learned its pseudonym."""
-        gone = {kind: self._gone(kind) for kind in _MAKERS}
+        gone = {kind: self._absent_names(kind) for kind in _MAKERS}
         for kind, names in gone.items():
             self._seen[kind] = self._seen.get(kind, set()) - names
         self._settle_together()
@@ -133,7 +133,7 @@ class Pseudonyms:
             if name != pseudonym and not name.isdigit():
                 self._anywhere.setdefault(name, pseudonym)
 
-    def _gone(self, kind: str) -> set[str]:
+    def _absent_names(self, kind: str) -> set[str]:
         """Return the names of objects that are not there and whose maker is known."""
         mentioned = self._seen.get(kind, set()) - self._present.get(kind, set())
         return {name for name in mentioned if self._maker_of(kind, name)[1]}

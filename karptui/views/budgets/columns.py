@@ -70,7 +70,7 @@ def _not_ready(entry: BudgetEntry) -> tuple[str, ...]:
     return entry.state.not_ready if entry.state is not None else ()
 
 
-def _left(entry: BudgetEntry, _: int) -> Cell:
+def _left_cell(entry: BudgetEntry, _: int) -> Cell:
     state = entry.state
     if state is None:
         return _missing(entry)
@@ -238,7 +238,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
     ),
     Column(
         NumberHeading("left", "=LEFT", "Nodes that may still be disrupted now: allowed − deleting − NotReady.", 5, 9),
-        _left,
+        _left_cell,
         _left_sort,
         values=_of_state(
             "left",

@@ -424,7 +424,7 @@ def _wide(row: GateRow, name_width: int, width: int) -> Iterator[Pieces]:
     for index, title in enumerate(COLUMNS):
         if index == row.failed:
             yield from _run_on(pieces, (row.mark[0], row.reason, row.mark[1]), at, width)
-            yield from _left(row, name_width + 2, width)
+            yield from _types_left_lines(row, name_width + 2, width)
             return
         figure = row.carried if index == 4 and len(row.carried) <= len(title) else ""
         text = f"✔ {figure}" if figure and len(figure) + 2 <= len(title) else figure or "✔"
@@ -439,7 +439,7 @@ def _narrow(row: GateRow, name_width: int, width: int) -> Iterator[Pieces]:
     if row.failed >= 0:
         text = f"{COLUMNS[row.failed]}: {row.reason}"
         yield from _run_on(pieces, (row.mark[0], text, row.mark[1]), indent, width)
-        yield from _left(row, indent, width)
+        yield from _types_left_lines(row, indent, width)
     elif row.reason:
         yield from _run_on(pieces, ("– ", f"is excluded: {row.reason}", Tone.MUTED), indent, width)
     else:
@@ -458,7 +458,7 @@ def _run_on(pieces: list[tuple[str, Tone]], words: tuple[str, str, Tone], at: in
     yield from wrapped_from(line, width, at + len(mark))
 
 
-def _left(row: GateRow, indent: int, width: int) -> Iterator[Pieces]:
+def _types_left_lines(row: GateRow, indent: int, width: int) -> Iterator[Pieces]:
     """Yield the number of types left by each filter, and the DaemonSet requests of a new node."""
     if not row.types_left:
         return

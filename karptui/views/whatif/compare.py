@@ -85,14 +85,14 @@ def numbered(names: Sequence[str]) -> list[str]:
     return [f"{name} ({count + 1})" if count else name for name, count in zip(names, repeats, strict=True)]
 
 
-def _told_apart(compared: Sequence[Compared]) -> list[Compared]:
+def _with_distinct_names(compared: Sequence[Compared]) -> list[Compared]:
     names = numbered([comparison.name for comparison in compared])
     return [comparison._replace(name=name) for comparison, name in zip(compared, names, strict=True)]
 
 
 def best_sentence(compared: Sequence[Compared]) -> str:
     """Return the best scenario and why; empty until all are replayed in one mode."""
-    compared = _told_apart(compared)
+    compared = _with_distinct_names(compared)
     differences = [
         (comparison.name, comparison.difference) for comparison in compared if comparison.difference is not None
     ]
@@ -108,13 +108,13 @@ def best_sentence(compared: Sequence[Compared]) -> str:
     winners = [name for rank, name in ranked if rank == best]
     others = [(rank, name) for rank, name in ranked if rank != best]
     if best == now:
-        same = f"{_named(winners)} {verb(len(winners), 'has', 'have')} the same result"
+        same = f"{_names_text(winners)} {verb(len(winners), 'has', 'have')} the same result"
         equal = "equally many pending pods, at the same $/h"
         text = f"None is better than {AS_IT_IS}; {same}" if others else f"{same} as {AS_IT_IS}: {equal}"
     elif best > now:
-        text = f"None is better than {AS_IT_IS}; {_named(winners)} next: {_against(best, now)}"
+        text = f"None is better than {AS_IT_IS}; {_names_text(winners)} next: {_against(best, now)}"
     elif len(winners) > 1:
-        text = f"{_named(winners)} are equally good: {_against(best, now)}"
+        text = f"{_names_text(winners)} are equally good: {_against(best, now)}"
     else:
         text = f"{winners[0]} is best: {_against(best, now)}"
     if others and best < now:
@@ -126,7 +126,7 @@ def _dollars(side: Totals) -> float:
     return round(side.price_per_hour + side.unpriced_at_most_per_hour, 2)
 
 
-def _named(names: Sequence[str]) -> str:
+def _names_text(names: Sequence[str]) -> str:
     shown = list(names[:MOST_NAMED])
     more = len(names) - len(shown)
     last = f"{count_text(more)} more" if more else shown.pop() if len(shown) > 1 else ""
@@ -151,7 +151,7 @@ def _against(rank: _ScenarioRank, now: _ScenarioRank) -> str:
 
 def compare_lines(compared: Sequence[Compared], width: int) -> tuple[Pieces, ...]:
     """Return a table with a column for the cluster and one per scenario."""
-    compared = _told_apart(compared)
+    compared = _with_distinct_names(compared)
     differences = [comparison.difference for comparison in compared if comparison.difference is not None]
     column = max(COLUMN_WIDTH, min(26, (width - LABEL_WIDTH) // (len(compared) + 1)))
     modes = {difference.mode for difference in differences}

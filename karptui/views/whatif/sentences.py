@@ -62,7 +62,7 @@ def _sentences(answer: Answer, difference: Difference) -> Iterator[tuple[str, To
         yield from _placed(answer, difference)
     yield from _lost_pods(difference)
     yield from _drifted(difference)
-    yield from _kept(answer, difference)
+    yield from _blockers_text(answer, difference)
 
 
 def _lost_pods(difference: Difference) -> Iterator[tuple[str, Tone]]:
@@ -283,7 +283,7 @@ def _emptied(difference: Difference) -> Iterator[tuple[str, Tone]]:
         )
 
 
-def _kept(answer: Answer, difference: Difference) -> Iterator[tuple[str, Tone]]:
+def _blockers_text(answer: Answer, difference: Difference) -> Iterator[tuple[str, Tone]]:
     gained, lost = len(answer.blockers_gained or ()), len(answer.blockers_lost or ())
     parts = [
         *([f"{counted(lost, 'blocker')} removed"] if lost else ()),

@@ -76,7 +76,7 @@ def why_sentence(entry: NodeEntry, now_ns: int) -> Pieces:
     why = findings.why
     pieces: list[tuple[str, Tone]] = [(why_label(why, now_ns), LABELS[why.code].tone), ("  ", Tone.NORMAL)]
     pieces.append((f"{_wanting(findings)}{_fact(findings, now_ns)}", Tone.NORMAL))
-    for part in (*_wanted(findings), *_without(findings), *_also(findings), *_arrivals(findings)):
+    for part in (*_wanted_by(findings), *_without(findings), *_also(findings), *_arrivals(findings)):
         pieces += [_BETWEEN, part]
     return tuple(pieces)
 
@@ -95,7 +95,7 @@ def _wanting(findings: NodeFindings) -> str:
     return "no method wants it: " if not findings.why.method and code in _LACKED else ""
 
 
-def _wanted(findings: NodeFindings) -> list[tuple[str, Tone]]:
+def _wanted_by(findings: NodeFindings) -> list[tuple[str, Tone]]:
     """Return the method that wants the node, if it is blocked and not for consolidation."""
     is_plain = str(findings.why.code) in ("OK", "WAITS") or findings.why.method in ("", *_LANES)
     return [] if is_plain else [(f"wanted by {findings.why.method}", Tone.NORMAL)]

@@ -189,7 +189,7 @@ class _Offered:
         if instance_type is None:
             because = f"the NodePool has no instance type {name or '(no label)'} any more"
             return Drift(DriftReason.TYPE_NOT_FOUND, because)
-        requirements = _asked(claim)
+        requirements = _launch_requirements(claim)
         for offering in instance_type.offerings:
             if requirements.compatible(Requirements.from_selectors(offering.requirements), WELL_KNOWN):
                 return None
@@ -236,7 +236,7 @@ def _hash_of(claim: Mapping[str, str], owner: Mapping[str, str], key: str, versi
     return claim.get(key, marked) if claim.get(version_key, owner.get(version_key)) == owner.get(version_key) else None
 
 
-def _asked(claim: NodeClaim) -> Requirements:
+def _launch_requirements(claim: NodeClaim) -> Requirements:
     labels = dict(claim.labels)
     if labels.get(CAPACITY_TYPE) != RESERVED:
         return Requirements.from_labels(labels)

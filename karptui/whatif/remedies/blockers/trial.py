@@ -144,7 +144,7 @@ class Trial(msgspec.Struct, frozen=True):
         if self.preempting == 0:
             return f"Frees no node, and no pending pod would preempt them now (approximated); {self._aside}."
         if not self.freed:
-            held = f": {self._held}" if self.held else ""
+            held = f": {self._held_text}" if self.held else ""
             return f"Frees no node alone{held}; {self._aside}."
         wait = duration_text(self.wait_seconds)
         when = f" in {wait}" if self.is_forecast else ""
@@ -165,11 +165,11 @@ class Trial(msgspec.Struct, frozen=True):
         if self.lost:
             moves.append(f"{counted(self.lost, 'pod')} {'is' if self.lost == 1 else 'are'} lost (no owner)")
         parts = [f"Frees {counted(len(self.freed), 'node')}{when}", saved, *moves]
-        held = f" ({self._held})" if self.held else ""
+        held = f" ({self._held_text})" if self.held else ""
         return f"{', '.join(parts)}{held}; {self._aside}."
 
     @property
-    def _held(self) -> str:
+    def _held_text(self) -> str:
         holder, count = self.held[0]
         by = f" by {holder.text}" if holder.name else f", as {holder.text}"
         rest = sum(nodes for _, nodes in self.held[1:])
@@ -202,7 +202,7 @@ def try_remedies(
         if remedy.preempts:
             trials.append(_preempted(base, remedy, names, protected | evictable))
         else:
-            trials.append(_tried(base, remedy, names, protected=protected, jobs=jobs, going=going))
+            trials.append(_trial_of(base, remedy, names, protected=protected, jobs=jobs, going=going))
     return tuple(trials)
 
 
@@ -221,7 +221,7 @@ def ranked(remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[
     return tuple(sorted(range(len(remedies)), key=rank))
 
 
-def _tried(
+def _trial_of(
     base: WhatIfBase,
     remedy: BlockerRemedy,
     names: Collection[str],

@@ -91,7 +91,7 @@ def limit_trial(question: UnplacedPods, pool: NodePool, explanation: PoolExplana
         for name, left in remaining.items():
             need = least[name] + (surely[name] - least[name]) * step // (STEPS - 1)
             if need > left:
-                raised[name] = _whole(name, pool.limits[name].nano - left + need)
+                raised[name] = _rounded_up(name, pool.limits[name].nano - left + need)
         attempt_step = _step(pool, raised)
         if raised and attempt_step not in steps[-1:]:
             steps.append(attempt_step)
@@ -124,7 +124,7 @@ def _needs(claims: list[NewClaim], limited: dict[str, int]) -> tuple[dict[str, i
     return least, most
 
 
-def _whole(resource: str, nano: int) -> int:
+def _rounded_up(resource: str, nano: int) -> int:
     """Return a limit rounded up: to whole cores, gibibytes or pieces."""
     unit = NANO << 30 if is_in_bytes(resource) else NANO
     return -(-nano // unit) * unit
@@ -155,7 +155,7 @@ def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
     A type of an allowed family comes first: the next larger one.
     """
     catalogue = question.prepared.catalogues[pool.name]
-    of_pods = _asked(question)
+    of_pods = _pod_requirements(question)
     need = _need(question, pool)
     families = _families(question, pool)
     for index, requirement in enumerate(pool.requirements):
@@ -180,7 +180,7 @@ def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
                 yield trial
 
 
-def _asked(question: UnplacedPods) -> Requirements:
+def _pod_requirements(question: UnplacedPods) -> Requirements:
     """Return the pods' requirements on labels, without preferences and with their first alternative."""
     template = question.first.template
     required = Requirements.from_labels(template.node_selector)
@@ -249,7 +249,7 @@ def pool_trials(question: UnplacedPods) -> Iterator[Attempt]:
     for explanation in question.explanation.pools:
         pool = pools[explanation.nodepool]
         if explanation.position < 0:
-            yield from _left_out(question, pool)
+            yield from _without_types(question, pool)
             continue
         rejection = explanation.rejection
         if isinstance(rejection, TaintsNotTolerated):
@@ -269,7 +269,7 @@ def pool_trials(question: UnplacedPods) -> Iterator[Attempt]:
             yield from type_trials(question, pool)
 
 
-def _left_out(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
+def _without_types(question: UnplacedPods, pool: NodePool) -> Iterator[Attempt]:
     """Yield changes that make a NodePool without usable types usable; nothing if there is another cause."""
     if pool.name not in question.prepared.left_out:
         return
