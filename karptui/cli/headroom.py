@@ -130,22 +130,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _room(named: NamedBase, arguments: Any, each: Each, reporter: Reporter) -> StudyAnswer:
-    from karptui.studies.headroom import MOST, headroom, headrooms, pool_samples
-    from karptui.studies.pod_trial import sample_of, sample_of_manifest, samples
+    from karptui.studies.headroom import MOST, headroom, headrooms_of
+    from karptui.studies.pod_trial import sample_of_manifest
     from karptui.views import headroom as views
 
     (edit, ref), args = arguments
     base = named.base
     assert base is not None
     most = args.most or max(MOST, args.at_least)
-    if ref is not None and ref.kind == "NodePool":
-        of = pool_samples(base, ref.name)
-        rooms = headrooms(base, of, most=most, pool=ref.name, reporter=reporter, each=each)
-    elif ref is None:
-        rooms = headrooms(base, samples(base.inventory), most=most, reporter=reporter, each=each)
+    if edit is None:
+        rooms = headrooms_of(base, ref, most=most, reporter=reporter, each=each)
     else:
-        sample = sample_of(base, ref) if edit is None else sample_of_manifest(base, edit, ref)
-        rooms = (headroom(base, sample, most=most, reporter=reporter, each=each),)
+        rooms = (headroom(base, sample_of_manifest(base, edit, ref), most=most, reporter=reporter, each=each),)
     rows = chosen(views.TABLE, rooms, args)
     few = [headroom for headroom in rooms if _fitting(headroom, ref) < args.at_least]
     return StudyAnswer(

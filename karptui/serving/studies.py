@@ -7,10 +7,11 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from karptui.errors import RequestError
-from karptui.session.answers import Forecast, PlanText, Progress, StudyAnswer
+from karptui.session.answers import AnswerT, Forecast, PlanText, Progress, StudyAnswer
 from karptui.session.readiness import unsimulated_because
 from karptui.session.throttle import ThreadThrottle
 
@@ -18,29 +19,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from karptui.actions.action import Action, Document
-    from karptui.disruption.pauses import PauseRequest
     from karptui.forward.result import Moment, Played
     from karptui.provisioning.reporter import Pause, Reporter
     from karptui.session.cluster_view import ClusterView
     from karptui.session.moments import PlayCache
     from karptui.session.replays import SharedBase
     from karptui.session.sweeper import Sweeper
-    from karptui.solve.answer import Solved
     from karptui.sources.source import Source
     from karptui.studies.actions import Expected
-    from karptui.studies.drill import Drill
     from karptui.studies.forecasts import ForecastCluster
-    from karptui.studies.headroom import Headroom
-    from karptui.studies.pause import Pause as DisruptionPause
-    from karptui.studies.policies import Comparison
     from karptui.studies.rightsize import RightSize
-    from karptui.studies.rollout import RolloutReport
-    from karptui.whatif.edits import AnyEdit
     from karptui.whatif.scenario import Replay, Scenario
     from karptui.whatif.situation import WhatIfBase
     from karptui.whatif.sweep import Sweep, SweepResult
 
-AnswerT = TypeVar("AnswerT")
 MOST_JOBS: Final = 8
 """Most processes of a sweep; each holds a copy of the cluster."""
 
@@ -63,7 +55,7 @@ class OneAtATime:
         self._newest = next(self._numbers)
         self._progress = Progress()
 
-    def _run(self, work: Callable[[Pause, Reporter], ResultT]) -> ResultT | None:
+    def _run(self, work: Callable[[Pause, Reporter], AnswerT]) -> AnswerT | None:
         """Return the answer to a question; None if it was cancelled."""
         from karptui.provisioning.reporter import Cancelled
 
@@ -95,35 +87,6 @@ class Studies(OneAtATime):
         self._sweeper: Sweeper | None = None
         """The running sweep."""
 
-    def drills(self, now_ns: int) -> StudyAnswer[tuple[Drill, ...]]:
-        from karptui.studies.drill import drills
-
-        return self._answer(now_ns, lambda base, reporter: drills(base, reporter=reporter))
-
-    def solve(
-        self, goal: str, parameters: Sequence[tuple[str, str]], on_top_of: Scenario | None, now_ns: int
-    ) -> StudyAnswer[Solved]:
-        from karptui.solve.run import solve_goal
-
-        return self._answer(
-            now_ns, lambda base, report: solve_goal(base, goal, dict(parameters), report, on_top_of=on_top_of)
-        )
-
-    def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:
-        from karptui.studies.headroom import headroom, headrooms, pool_samples
-        from karptui.studies.pod_trial import sample_of, samples
-        from karptui.whatif.edits import ObjectRef
-
-        def added(base: WhatIfBase, reporter: Reporter) -> tuple[Headroom, ...]:
-            if kind == "NodePool":
-                return headrooms(base, pool_samples(base, key), pool=key, reporter=reporter)
-            if not kind:
-                return headrooms(base, samples(base.inventory), reporter=reporter)
-            namespace, _, name = key.rpartition("/")
-            return (headroom(base, sample_of(base, ObjectRef(kind, name, namespace)), reporter=reporter),)
-
-        return self._answer(now_ns, added)
-
     def sweep(self, sweep: Sweep, replay: Replay, now_ns: int) -> StudyAnswer[SweepResult]:
         from karptui.session.sweeper import Sweeper
         from karptui.whatif.sweep import SweepResult, mode_for
@@ -142,57 +105,12 @@ class Studies(OneAtATime):
             reporter(len(points), count)  # cancelled meanwhile if there are fewer
             return SweepResult(sweep, mode, tuple(point for _, point in sorted(points, key=lambda pair: pair[0])))
 
-        return self._answer(now_ns, swept)
+        return self.answer(swept, now_ns)
 
     def cancel(self) -> None:
         super().cancel()
         if self._sweeper is not None:
             self._sweeper.cancel()
-
-    def forecast_values(self, sweep: Sweep, horizon_ns: int, seeds: int, now_ns: int) -> StudyAnswer[Comparison]:
-        from karptui.studies.policies import Variant, compare_variants
-
-        variants = (Variant(edits=sweep.edits), *(Variant(value, "", sweep.edits_for(value)) for value in sweep.values))
-        return self._answer(
-            now_ns,
-            lambda base, report: compare_variants(base, variants, horizon_ns=horizon_ns, seeds=seeds, reporter=report),
-        )
-
-    def policies(
-        self,
-        pools: Sequence[str],
-        edits: Sequence[AnyEdit],
-        afters: Sequence[str],
-        *,
-        horizon_ns: int,
-        seeds: int,
-        now_ns: int,
-    ) -> StudyAnswer[Comparison]:
-        from karptui.studies.policies import compare
-
-        return self._answer(
-            now_ns,
-            lambda base, report: compare(
-                base, edits=edits, pools=pools, afters=afters, horizon_ns=horizon_ns, seeds=seeds, reporter=report
-            ),
-        )
-
-    def pause(self, request: PauseRequest, horizon_ns: int, now_ns: int) -> StudyAnswer[DisruptionPause]:
-        from karptui.studies.pause import pause
-
-        return self._answer(now_ns, lambda base, report: pause(base, request, horizon_ns=horizon_ns, reporter=report))
-
-    def rollout(
-        self, pools: Sequence[str], nodeclasses: Sequence[str], horizon_ns: int, now_ns: int
-    ) -> StudyAnswer[RolloutReport]:
-        from karptui.studies.rollout import rollout_report
-
-        return self._answer(
-            now_ns,
-            lambda base, report: rollout_report(
-                base, pools=pools, nodeclasses=nodeclasses, horizon_ns=horizon_ns, reporter=report
-            ),
-        )
 
     def rightsize(self, history: Path | None, horizon_ns: int, now_ns: int) -> StudyAnswer[RightSize]:
         from karptui.session.rightsizing import live_vpas, recommendations_of
@@ -200,28 +118,25 @@ class Studies(OneAtATime):
 
         used = {key: pod_usage.latest.memory_bytes for key, pod_usage in self._view().live_usage.pods.items()}
 
-        def sized(base: WhatIfBase, report: Reporter) -> RightSize:
+        def sized(base: WhatIfBase, reporter: Reporter) -> RightSize:
             recommendations = recommendations_of(base.inventory, live_vpas(self._source()), history, now_ns)
-            return rightsize(base, recommendations, used, horizon_ns=horizon_ns, reporter=report)
+            return rightsize(base, recommendations, used, horizon_ns=horizon_ns, reporter=reporter)
 
-        return self._answer(now_ns, sized)
+        return self.answer(sized, now_ns)
 
     def expected(
         self, actions: Sequence[tuple[Action, Document | None]], horizon_ns: int, now_ns: int
     ) -> StudyAnswer[Expected]:
         from karptui.studies.actions import expected
 
-        return self._answer(
-            now_ns, lambda base, report: expected(base, actions, horizon_ns=horizon_ns, reporter=report)
-        )
+        return self.answer(partial(expected, actions=actions, horizon_ns=horizon_ns), now_ns)
 
     def moment(self, now_ns: int) -> StudyAnswer[Moment]:
         from karptui.studies.actions import moment_of
 
-        return self._answer(now_ns, lambda base, _: moment_of(base))
+        return self.answer(lambda base, **_: moment_of(base), now_ns)
 
-    def _answer(self, now_ns: int, work: Callable[[WhatIfBase, Reporter], AnswerT]) -> StudyAnswer[AnswerT]:
-        """Return the answer to a study; nothing if it was cancelled."""
+    def answer(self, work: Callable[..., AnswerT], now_ns: int) -> StudyAnswer[AnswerT]:
         from karptui.session.prepare import base_of
 
         view = self._view()
@@ -229,7 +144,7 @@ class Studies(OneAtATime):
             return StudyAnswer(problem=reason)
         try:
             # A separate base: what-ifs share theirs, and the two would wait for each other.
-            run = self._run(lambda pause, report: work(base_of(view, now_ns, pause), report))
+            run = self._run(lambda pause, report: work(base_of(view, now_ns, pause), reporter=report))
         except RequestError as error:
             return StudyAnswer(problem=str(error))
         return StudyAnswer(run)
@@ -306,6 +221,3 @@ class Forecasts(OneAtATime):
 
         with self._shared_base.borrowed(view, now_ns) as base:
             return forecast_of(base, apply(base, scenario.edits) if scenario is not None else None)
-
-
-ResultT = TypeVar("ResultT")

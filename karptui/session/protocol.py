@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from karptui.session.answers import AnswerT, StudyAnswer
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from karptui.actions.action import Action, Document
-    from karptui.disruption.pauses import PauseRequest
     from karptui.forward.result import Moment, Played
     from karptui.kube.timestamps import PastTime
     from karptui.session.answers import (
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
         ReplayState,
         RowQuery,
         RowSet,
-        StudyAnswer,
         TypeReport,
         TypeSources,
     )
@@ -34,16 +34,10 @@ if TYPE_CHECKING:
     from karptui.session.facts import Around
     from karptui.session.history_report import HistoryReport
     from karptui.session.packing import Bin, Packed
-    from karptui.solve.answer import Solved
     from karptui.studies.actions import Expected
-    from karptui.studies.drill import Drill
-    from karptui.studies.headroom import Headroom
-    from karptui.studies.pause import Pause
-    from karptui.studies.policies import Comparison
     from karptui.studies.rightsize import RightSize
-    from karptui.studies.rollout import RolloutReport
     from karptui.verdict.finding import ClusterFinding
-    from karptui.whatif.edits import AnyEdit, ObjectRef
+    from karptui.whatif.edits import ObjectRef
     from karptui.whatif.run import Answer
     from karptui.whatif.scenario import Opening, Replay, Scenario
     from karptui.whatif.schema.offers import KnownValues
@@ -220,20 +214,12 @@ class Forecasts(Protocol):
 class Studies(Protocol):
     """Questions about the whole cluster, one at a time; each takes a while."""
 
-    def drills(self, now_ns: int) -> StudyAnswer[tuple[Drill, ...]]:
-        """Return the drill of each zone, capacity type and NodePool."""
-
-    def solve(
-        self, goal: str, parameters: Sequence[tuple[str, str]], on_top_of: Scenario | None, now_ns: int
-    ) -> StudyAnswer[Solved]:
-        """Return the change that reaches a goal.
+    def answer(self, work: Callable[..., AnswerT], now_ns: int) -> StudyAnswer[AnswerT]:
+        """Return the answer of a function of `karptui.studies` or `karptui.solve`.
 
         Args:
-            goal: Of `karptui.solve.catalogue.GOALS`.
+            work: Takes the cluster and ``reporter``; its other arguments are bound.
         """
-
-    def headrooms(self, kind: str, key: str, now_ns: int) -> StudyAnswer[tuple[Headroom, ...]]:
-        """Return the headroom for a pod, for the pods on a NodePool, or for every workload if ``kind`` is empty."""
 
     def sweep(self, sweep: Sweep, replay: Replay, now_ns: int) -> StudyAnswer[SweepResult]:
         """Return the replay of each value of a parameter.
@@ -241,34 +227,6 @@ class Studies(Protocol):
         Args:
             replay: Replay mode; pending pods become all pods if none is pending.
         """
-
-    def forecast_values(self, sweep: Sweep, horizon_ns: int, seeds: int, now_ns: int) -> StudyAnswer[Comparison]:
-        """Return the forecast of each value of a parameter, and without a change; arguments as in `policies`."""
-
-    def policies(
-        self,
-        pools: Sequence[str],
-        edits: Sequence[AnyEdit],
-        afters: Sequence[str],
-        *,
-        horizon_ns: int,
-        seeds: int,
-        now_ns: int,
-    ) -> StudyAnswer[Comparison]:
-        """Return the savings of consolidation policies, and their evictions.
-
-        Args:
-            pools: NodePools that are edited; all that are not static if empty.
-            afters: Values of consolidateAfter; a default set and those in use if empty.
-        """
-
-    def pause(self, request: PauseRequest, horizon_ns: int, now_ns: int) -> StudyAnswer[Pause]:
-        """Return a pause of voluntary disruption, or its end."""
-
-    def rollout(
-        self, pools: Sequence[str], nodeclasses: Sequence[str], horizon_ns: int, now_ns: int
-    ) -> StudyAnswer[RolloutReport]:
-        """Return the rollout progress of NodePools and NodeClasses; all of both if none is named."""
 
     def rightsize(self, history: Path | None, horizon_ns: int, now_ns: int) -> StudyAnswer[RightSize]:
         """Return the outcome of recommended requests: of the VPAs, else by the usage in a history."""

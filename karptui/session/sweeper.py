@@ -16,20 +16,10 @@ if TYPE_CHECKING:
 class Sweeper:
     """A running sweep: yields its points in order of completion."""
 
-    def __init__(
-        self,
-        base: WhatIfBase,
-        sweep: Sweep,
-        mode: Replay,
-        jobs: int,
-    ) -> None:
-        self._base = base
-        self._sweep = sweep
-        self._mode = mode
+    def __init__(self, base: WhatIfBase, sweep: Sweep, mode: Replay, jobs: int) -> None:
+        self._values, self._common = sweep.values, (base, sweep, mode)
         self._workers = NearWorkers(min(jobs, len(sweep.values)))
         self._is_cancelled = False
-        self.done = 0
-        """Points that are ready."""
 
     def cancel(self) -> None:
         """End soon: the points that are not ready are never given. May be called from another thread."""
@@ -38,16 +28,14 @@ class Sweeper:
 
     def points(self) -> Iterator[tuple[int, SweepPoint]]:
         """Yield the position of each value and its result, in order of completion."""
-        for position, point in self._here() if self._workers.count <= 1 else self._elsewhere():
-            self.done += 1
-            yield position, point
+        yield from self._here() if self._workers.count <= 1 else self._elsewhere()
 
     def _here(self) -> Iterator[tuple[int, SweepPoint]]:
         from karptui.provisioning.reporter import Cancelled  # noqa: PLC0415 - the engines are slow to import
 
-        for position, value in enumerate(self._sweep.values):
+        for position, value in enumerate(self._values):
             try:
-                point = point_of((self._base, self._sweep, self._mode), value, lambda: self._is_cancelled)
+                point = point_of(self._common, value, lambda: self._is_cancelled)
             except Cancelled:
                 return
             yield position, point
@@ -55,7 +43,7 @@ class Sweeper:
     def _elsewhere(self) -> Iterator[tuple[int, SweepPoint]]:
         if self._is_cancelled:
             return
-        yield from self._workers.run(point_of, (self._base, self._sweep, self._mode), self._sweep.values)
+        yield from self._workers.run(point_of, self._common, self._values)
 
 
 def point_of(common: Any, value: str, is_stopped: Callable[[], bool]) -> SweepPoint:

@@ -19,7 +19,8 @@ from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.pod_class import RESPECT
 from karptui.provisioning.pool_order import served_pools, skip_reason
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
-from karptui.studies.pod_trial import PodTrial, SamplePod, samples
+from karptui.studies.pod_trial import PodTrial, SamplePod, sample_of, samples
+from karptui.whatif.edits import ObjectRef
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.placement_difference import passed_over_text
 from karptui.whatif.situation import Situation, WhatIfBase
@@ -98,6 +99,27 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
     """Pods whose room CapacityBuffers keep."""
     tried: int
     assumed: tuple[str, ...]
+
+
+def headrooms_of(
+    base: WhatIfBase,
+    ref: ObjectRef | None = None,
+    *,
+    most: int = MOST,
+    reporter: Reporter = silent,
+    each: Each = one_by_one,
+) -> tuple[Headroom, ...]:
+    """Return the headroom for a pod or workload, for the pods on a NodePool, or for every workload if None.
+
+    Raises:
+        RequestError: There is no such object, or a pod cannot be added.
+    """
+    if ref is None:
+        return headrooms(base, samples(base.inventory), most=most, reporter=reporter, each=each)
+    if ref.kind == "NodePool":
+        of = pool_samples(base, ref.name)
+        return headrooms(base, of, most=most, pool=ref.name, reporter=reporter, each=each)
+    return (headroom(base, sample_of(base, ref), most=most, reporter=reporter, each=each),)
 
 
 def headrooms(

@@ -20,6 +20,7 @@ from karptui.studies.forecasts import forecast_of, leave_out_alike, spent
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
+from karptui.whatif.sweep import Sweep
 
 POLICIES: Final = (WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED, BALANCED)
 NEVER: Final = "Never"
@@ -228,6 +229,14 @@ def compare_variants(
         assumed=(ALL_COUNT, *every[0].assumed),
         not_modelled=every[0].not_modelled,
     )
+
+
+def compare_values(
+    base: WhatIfBase, *, sweep: Sweep, horizon_ns: int, seeds: int, reporter: Reporter = silent
+) -> Comparison:
+    """Forecast the cluster without a change and with each value of a parameter."""
+    variants = (Variant(edits=sweep.edits), *(Variant(value, "", sweep.edits_for(value)) for value in sweep.values))
+    return compare_variants(base, variants, horizon_ns=horizon_ns, seeds=seeds, reporter=reporter)
 
 
 class Variant(msgspec.Struct, frozen=True):

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from karptui.aws.money import per_hour_text
 from karptui.kube.units import counted, first_of, verb
-from karptui.studies.drill import Drill, DrillLaunch, LossKind, Placements
+from karptui.studies.drill import Drill, DrillLaunch, LossKind, Placements, drills
 from karptui.views.column import Column, Heading, Value, count_column, number_heading, records, text_column, texts
 from karptui.views.prices import money_column
 from karptui.views.row import Tone
-from karptui.views.study import Study, answer_lines, notes_of, section_lines
+from karptui.views.study import Study, answer_lines, answered, notes_of, section_lines
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.difference_lines import Unplaced
 from karptui.whatif.scenario import Scenario
@@ -227,7 +227,7 @@ def drill_study() -> Study[tuple[Drill, ...], Drill]:
         title="Drill ─ effect of losing a zone, capacity type or NodePool at once",
         rows_title="Losses",
         table=TABLE,
-        ask=lambda session, now_ns: session.studies.drills(now_ns),
+        ask=answered(drills),
         rows=lambda drills: drills,
         lines=lambda drills: answer_lines(overview(drills)),
         name_of=lambda row: str(row.loss),

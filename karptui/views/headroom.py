@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from karptui.aws.money import node_price_text, per_hour_text
 from karptui.kube.quantity import NANO, parse_quantity
 from karptui.kube.units import amount_text, count_text, counted, first_of, verb
 from karptui.session.pods import OWNER_WORDS
-from karptui.studies.headroom import MOST, Headroom, LimitUse, PoolRoom
+from karptui.studies.headroom import MOST, Headroom, LimitUse, PoolRoom, headrooms_of
 from karptui.views.column import (
     Column,
     Heading,
@@ -27,9 +28,9 @@ from karptui.views.pools.sentences import named_amount
 from karptui.views.prices import money_column
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.study import Study, answer_lines, notes_of
+from karptui.views.study import Study, answer_lines, answered, notes_of
 from karptui.views.table import Sort, TableSpec
-from karptui.whatif.scenario import Scenario
+from karptui.whatif.scenario import Scenario, ref_of
 
 _FEW: Final = 3
 _LAUNCHED: Final = "nodes launched anyway for pending pods"
@@ -433,7 +434,7 @@ def _headroom_of_pool(name: str) -> Study[tuple[Headroom, ...], Headroom]:
         title=f"Headroom ─ NodePool {clean(name)}, if no other launched anything",
         rows_title=f"Workloads with pods on {clean(name)}",
         table=POOL_TABLE,
-        ask=lambda session, now_ns: session.studies.headrooms("NodePool", name, now_ns),
+        ask=answered(partial(headrooms_of, ref=ref_of("NodePool", name))),
         lines=lambda headrooms: answer_lines(pool_overview(name, headrooms), pool_lines(name, headrooms)),
         story=lambda row: answer_lines(f"{row.sample.name}: {requests_text(row)}", room_lines(row)),
     )
@@ -444,7 +445,7 @@ def _headroom_of_all() -> Study[tuple[Headroom, ...], Headroom]:
         title="Headroom ─ how many more pods fit",
         rows_title="Workloads",
         table=TABLE,
-        ask=lambda session, now_ns: session.studies.headrooms("", "", now_ns),
+        ask=answered(headrooms_of),
         rows=lambda headrooms: headrooms,
         lines=lambda headrooms: answer_lines(overview(headrooms)),
         name_of=lambda row: row.sample.name,
@@ -464,7 +465,7 @@ def _headroom_of(kind: str, key: str) -> Study[tuple[Headroom, ...], PoolRoom]:
         title=f"Headroom ─ {clean(kind)} {clean(key)}",
         rows_title="Each NodePool, if no other launched anything",
         table=POOLS_TABLE,
-        ask=lambda session, now_ns: session.studies.headrooms(kind, key, now_ns),
+        ask=answered(partial(headrooms_of, ref=ref_of(kind, key))),
         rows=lambda headrooms: headrooms[0].pools,
         lines=lines,
         name_of=lambda row: row.pool_name,

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 from msgspec import structs
@@ -17,6 +18,7 @@ from karptui.forward.run import HORIZON_NS
 from karptui.kube.gitops import Revert
 from karptui.kube.units import clock_text, counted, first_of, instant_text, span_text, verb
 from karptui.studies.pause import EventKind, Pause, PauseEvent, PoolPause, PoolState
+from karptui.studies.pause import pause as simulated_pause
 from karptui.views.actions import OWNER, revert_text
 from karptui.views.column import (
     INSTANT_OR_NULL,
@@ -34,7 +36,7 @@ from karptui.views.column import (
 from karptui.views.instants import dated_text, instant_column, second_value
 from karptui.views.row import Cell
 from karptui.views.sanitize import clean, short_name
-from karptui.views.study import Study, Values, answer_lines, fault_of, next_horizon, notes_of
+from karptui.views.study import Study, Values, answer_lines, answered, fault_of, next_horizon, notes_of
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.yaml.write import write_block
 
@@ -363,7 +365,7 @@ def pause_study(request: PauseRequest, horizon_ns: int = HORIZON_NS) -> Study[Pa
         title=f"{'Release of a pause' if request.is_release else 'Pause'} ─ {clean(', '.join(request.pools)) or 'all'}",
         rows_title="Removals",
         table=TABLE,
-        ask=lambda session, now_ns: session.studies.pause(request, horizon_ns, now_ns),
+        ask=answered(partial(simulated_pause, request=request, horizon_ns=horizon_ns)),
         rows=lambda pause: pause.events,
         lines=lambda pause: answer_lines(headline(pause), more_lines(pause)),
         name_of=lambda event: first_of(list(event.nodes), 1),

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from karptui.disruption.codes import CODES
 from karptui.forward.run import HORIZON_NS
 from karptui.kube.units import counted, first_of, instant_text, span_text, verb
-from karptui.studies.rollout import Hold, NodeState, RolloutGroup, RolloutNode, RolloutReport, RolloutState
+from karptui.studies.rollout import (
+    Hold,
+    NodeState,
+    RolloutGroup,
+    RolloutNode,
+    RolloutReport,
+    RolloutState,
+    rollout_report,
+)
 from karptui.views.column import INSTANT_OR_NULL, Heading, Value, one_of, records, text_column, texts
 from karptui.views.instants import dated_text, instant_column, second_value
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean, short_name
-from karptui.views.study import Study, answer_lines, next_horizon, notes_of
+from karptui.views.study import Study, answer_lines, answered, next_horizon, notes_of
 from karptui.views.table import Sort, TableSpec
 
 _FEW: Final = 3
@@ -245,7 +254,7 @@ def rollout_study(
         title=f"Rollout ─ {whose or 'NodePools and NodeClasses'}",
         rows_title="Nodes that are not current",
         table=TABLE,
-        ask=lambda session, now_ns: session.studies.rollout(pools, nodeclasses, horizon_ns, now_ns),
+        ask=answered(partial(rollout_report, pools=pools, nodeclasses=nodeclasses, horizon_ns=horizon_ns)),
         rows=lambda report: report.nodes,
         lines=lambda report: answer_lines(headline(report), more_lines(report)),
         name_of=lambda node: node.name,

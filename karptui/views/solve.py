@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -11,6 +12,7 @@ from karptui.aws.money import LEAST_CHANGE, per_hour_text
 from karptui.kube.units import counted, verb
 from karptui.solve.answer import Effort, Figures, Solved, Tried, by_object, scenario_of, together
 from karptui.solve.catalogue import GOALS
+from karptui.solve.run import solve_goal
 from karptui.views.column import (
     Column,
     Field,
@@ -29,7 +31,7 @@ from karptui.views.column import (
 from karptui.views.prices import cost_change_tone, without_text
 from karptui.views.row import NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean, markdown_text
-from karptui.views.study import Study, answer_lines, plain_lines
+from karptui.views.study import Study, answer_lines, answered, plain_lines
 from karptui.views.table import Sort, TableSpec
 from karptui.views.wrapping import hanging
 from karptui.whatif.scenario import Replay, Scenario, scenario_document
@@ -316,7 +318,7 @@ def solve_study(
         title=f"Solve ─ {entry.title if entry is not None else clean(goal)}{before}",
         rows_title="Changes tried",
         table=TABLE,
-        ask=lambda session, now_ns: session.studies.solve(goal, parameters, on_top_of, now_ns),
+        ask=answered(partial(solve_goal, goal=goal, parameters=dict(parameters), on_top_of=on_top_of)),
         rows=rows_of,
         count=lambda rows: len({row.place for row in rows}),
         lines=lambda solution: answer_lines(_answer_text(solution), more_lines(solution)),

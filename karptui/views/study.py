@@ -68,6 +68,11 @@ HORIZONS_NS: Final = tuple(hours * HOUR_NS for hours in (6, 24, 72, 1))
 """Spans that are played, one after the other."""
 
 
+def answered(work: Callable[..., AnswerT]) -> Callable[[Session, int], StudyAnswer[AnswerT]]:
+    """Return the question whose answer is ``work(base, reporter=…)``, called by the session."""
+    return lambda session, now_ns: session.studies.answer(work, now_ns)
+
+
 def answer_lines(answer: str, more: Iterable[str] = ()) -> tuple[Pieces, ...]:
     """Return the answer and its notes as lines."""
     return (((clean(answer), Tone.STRONG),), *(((clean(line), Tone.NORMAL),) for line in more))

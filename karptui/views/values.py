@@ -22,7 +22,16 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import NA, count_text, counted, duration_text, first_of, span_text
 from karptui.session.answers import StudyAnswer
 from karptui.session.protocol import Session
-from karptui.studies.policies import NEVER, Comparison, PolicyOutcome, PolicySpread, Worth, afters_of
+from karptui.studies.policies import (
+    NEVER,
+    Comparison,
+    PolicyOutcome,
+    PolicySpread,
+    Worth,
+    afters_of,
+    compare,
+    compare_values,
+)
 from karptui.views.column import (
     Column,
     Field,
@@ -42,7 +51,7 @@ from karptui.views.forward.sentences import UNEDITED, holders_text
 from karptui.views.prices import known_text, money_column, without_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.study import Study, Values, answer_lines, fault_of, next_horizon, notes_of, plain_lines
+from karptui.views.study import Study, Values, answer_lines, answered, fault_of, next_horizon, notes_of, plain_lines
 from karptui.views.table import Sort, TableSpec
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.edits import AnyEdit
@@ -406,7 +415,7 @@ def values_study(
         return replace(
             _forecasts(
                 name,
-                lambda session, now_ns: session.studies.forecast_values(sweep, horizon_ns, seeds, now_ns),
+                answered(partial(compare_values, sweep=sweep, horizon_ns=horizon_ns, seeds=seeds)),
                 again,
                 horizon_ns,
                 seeds,
@@ -462,8 +471,15 @@ def policies_study(
     return replace(
         _forecasts(
             f"consolidation policy of {whose}",
-            lambda session, now_ns: session.studies.policies(
-                (pool,) if pool else (), edits, afters, horizon_ns=horizon_ns, seeds=seeds, now_ns=now_ns
+            answered(
+                partial(
+                    compare,
+                    edits=edits,
+                    pools=(pool,) if pool else (),
+                    afters=afters,
+                    horizon_ns=horizon_ns,
+                    seeds=seeds,
+                )
             ),
             again,
             horizon_ns,

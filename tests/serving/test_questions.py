@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from sys import getrefcount
 
 import pytest
@@ -29,6 +30,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import pools_around
 from karptui.session.replays import SharedBase
 from karptui.state.cluster import EMPTY
+from karptui.studies.policies import compare_values
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.proportion import first_shares, proportion_opening
 from karptui.whatif.scenario import Opening, Replay
@@ -194,12 +196,13 @@ def test_a_cancelled_sweep_has_no_answer(studies: Studies, monkeypatch: pytest.M
 
 
 def test_values_of_disruption_are_simulated_next_to_the_cluster_as_it_is(studies: Studies) -> None:
+    compared_values = partial(compare_values, horizon_ns=3600 * NS_PER_SECOND, seeds=1)
     sweep = parse_sweep("NodePool/general:spec.disruption.consolidateAfter=30s,1h")
-    comparison = present(studies.forecast_values(sweep, 3600 * NS_PER_SECOND, 1, NOW_NS).value)
+    comparison = present(studies.answer(partial(compared_values, sweep=sweep), NOW_NS).value)
     assert [outcome.policy for outcome in comparison.outcomes] == ["", "30s", "1h"]
     assert comparison.recommended is not None
     bad = parse_sweep("NodePool/none:spec.disruption.consolidateAfter=30s")
-    assert studies.forecast_values(bad, 3600 * NS_PER_SECOND, 1, NOW_NS).problem
+    assert studies.answer(partial(compared_values, sweep=bad), NOW_NS).problem
 
 
 def in_(key: str, *values: str) -> NodeSelectorRequirement:

@@ -97,8 +97,8 @@ async def test_a_goal_and_its_numbers_are_asked_for_and_the_answer_opens(app: Ka
         assert isinstance(app.screen, StudyScreen)
         session = Mock()
         app.screen.study.ask(session, 0)
-        goal, given, *_ = session.studies.solve.call_args.args
-        assert (goal, dict(given)["tries"]) == ("pending", "50")
+        asked = session.studies.answer.call_args.args[0].keywords
+        assert (asked["goal"], asked["parameters"]["tries"]) == ("pending", "50")
 
 
 async def test_rows_show_whole_changes(app: KarptuiApp) -> None:
