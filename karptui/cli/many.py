@@ -273,20 +273,30 @@ def assumption_lines(assumed: Iterable[str], not_modelled: Iterable[str] = ()) -
     yield from (f"  not modelled: {sentence}" for sentence in not_modelled)
 
 
-def print_document(
-    head: dict[str, Any],
+def print_report(
+    named: NamedBase,
+    report: dict[str, Any],
     rows: tuple[str, Rows[Any]],
-    tail: dict[str, Any],
-    lines: Iterable[str],
+    answer: Iterable[str],
+    *parts: Iterable[str],
     args: argparse.Namespace,
-) -> None:
-    """Print one document in the form asked for."""
+) -> int:
+    """Print the answer about one cluster in the form asked for, and its notes; return the exit status.
+
+    Args:
+        report: Values of the answer.
+        rows: The table's name in JSON, and its rows.
+        answer: The answer as text, then its details.
+        parts: Further lines of the text, each after an empty line.
+    """
     if args.output == "json":
-        put(json_text({**head, rows[0]: rows[1].values(), **tail}))
+        put(json_text({"name": named.name, **report, rows[0]: rows[1].values(), **named.versions}))
     elif args.output == "csv":
         print_rows(rows[1], args)
     else:
-        put(page(text_of(lines)), end="")
+        first, *more = answer
+        put(page(text_of(blocks([f"{named.name}: {first}", *(f"  {line}" for line in more)], *parts))), end="")
+    return named.report()
 
 
 def text_of(lines: Iterable[str]) -> str:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from karptui.cli.errors import show_percent
 from karptui.cli.listing import rows_of
-from karptui.cli.many import assumption_lines, blocks, chosen, each_of, one_base, opened, print_document, table_lines
+from karptui.cli.many import assumption_lines, chosen, each_of, one_base, opened, print_report, table_lines
 from karptui.cli.options import add_horizon_flag, add_study_flags, add_workers_flag, refuse_unused
-
-if TYPE_CHECKING:
-    from karptui.studies.pause import Pause, PauseEvent
-    from karptui.views.table import Rows
 
 _REASONS: Final = ("Empty", "Drifted", "Underutilized")
 
@@ -50,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.disruption.pauses import PauseRequest
     from karptui.studies.pause import pause
     from karptui.views.column import plain
-    from karptui.views.pause import REPORT, TABLE
+    from karptui.views.pause import REPORT, TABLE, command_lines, headline, more_lines
 
     if args.release:
         refuse_unused(args, ("until",), "is the end of a new pause: it does not go with --release")
@@ -60,17 +55,13 @@ def run(args: argparse.Namespace) -> int:
     with opened(args.workers or "1") as workers:
         report = pause(base, request, horizon_ns=args.horizon, reporter=show_percent, each=each_of(workers))
     rows = chosen(TABLE, report.events, args)
-    head = {"name": named.name, **plain(REPORT, report)}
-    print_document(head, ("removals", rows), named.versions, _lines(named.name, report, rows, args), args)
-    return named.report()
-
-
-def _lines(name: str, report: Pause, rows: Rows[PauseEvent], args: argparse.Namespace) -> Iterator[str]:
-    from karptui.views.pause import command_lines, headline, more_lines
-
-    return blocks(
-        [f"{name}: {headline(report)}", *(f"  {line}" for line in more_lines(report))],
+    return print_report(
+        named,
+        plain(REPORT, report),
+        ("removals", rows),
+        [headline(report), *more_lines(report)],
         command_lines(report, args.context or ""),
         table_lines(rows, args),
         assumption_lines(report.assumed, report.changed.not_modelled),
+        args=args,
     )

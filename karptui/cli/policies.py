@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from karptui.cli.errors import show_percent
 from karptui.cli.listing import rows_of
-from karptui.cli.many import assumption_lines, blocks, chosen, each_of, one_base, opened, print_document, table_lines
+from karptui.cli.many import assumption_lines, chosen, each_of, one_base, opened, print_report, table_lines
 from karptui.cli.options import add_play_flags, add_study_flags, add_workers_flag
 from karptui.errors import RequestError
-
-if TYPE_CHECKING:
-    from karptui.studies.policies import Comparison, PolicyOutcome
-    from karptui.views.table import Rows
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the result of each policy. Status 1 if something is missing."""
     from karptui.studies.policies import POLICIES, compare
     from karptui.views.column import plain
-    from karptui.views.values import REPORT, TABLE
+    from karptui.views.table import Rows, sort_items
+    from karptui.views.values import REPORT, TABLE, headline, more_lines
 
     rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
     named, base = one_base(args)
@@ -71,18 +66,13 @@ def run(args: argparse.Namespace) -> int:
             each=each_of(workers),
         )
     rows = chosen(TABLE, comparison.outcomes, args)
-    head = {"name": named.name, **plain(REPORT, comparison)}
-    print_document(head, ("outcomes", rows), named.versions, _lines(named.name, comparison, rows, args), args)
-    return named.report()
-
-
-def _lines(name: str, comparison: Comparison, rows: Rows[PolicyOutcome], args: argparse.Namespace) -> Iterator[str]:
-    from karptui.views.table import Rows, sort_items
-    from karptui.views.values import headline, more_lines
-
-    best_first, _ = sort_items(rows.spec, rows.items, rows.spec.default_sort, 0)
-    return blocks(
-        [f"{name}: {headline(comparison)}", *(f"  {line}" for line in more_lines(comparison))],
-        table_lines(rows if args.sort_by else Rows(rows.spec, best_first, total=rows.total, now_ns=0), args),
+    best_first, _ = sort_items(TABLE, rows.items, TABLE.default_sort, 0)
+    return print_report(
+        named,
+        plain(REPORT, comparison),
+        ("outcomes", rows),
+        [headline(comparison), *more_lines(comparison)],
+        table_lines(rows if args.sort_by else Rows(TABLE, best_first, total=rows.total, now_ns=0), args),
         assumption_lines(comparison.assumed, comparison.not_modelled),
+        args=args,
     )

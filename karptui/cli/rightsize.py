@@ -6,13 +6,14 @@ import argparse
 from typing import TYPE_CHECKING
 
 from karptui.cli.errors import UsageError, show_percent, show_progress
-from karptui.cli.listing import refuse_unsimulated, report, rows_of, versions_json
+from karptui.cli.listing import refuse_unsimulated, report, rows_of
 from karptui.cli.loading import load
-from karptui.cli.many import blocks, chosen, print_document, table_lines
+from karptui.cli.many import chosen, print_report, table_lines
 from karptui.cli.option_values import file_name, http_url, number, window
 from karptui.cli.options import add_play_flags, add_study_flags, add_usage_flag
 from karptui.cli.source import history_of
 from karptui.cli.streams import given_text, put
+from karptui.cli.whatif_scenarios import NamedBase, cluster_name
 from karptui.decode.kinds import Kind
 from karptui.errors import RequestError
 from karptui.views.sanitize import page
@@ -97,19 +98,19 @@ def run(args: argparse.Namespace) -> int:
     answer = rightsize(
         base, recommendations, used, horizon_ns=args.horizon, seed=args.seed, seeds=args.seeds, reporter=show_percent
     )
-    name = "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
     rows = chosen(TABLE, answer.sizings, args)
     if args.patch:
         put(page(patches_text(rows.items)), end="")
         return report(loaded)
-    lines = blocks(
-        [f"{name}: {headline(answer)}", *(f"  {line}" for line in more_lines(answer))],
+    return print_report(
+        NamedBase(cluster_name(args), base, notes=loaded.notes, complaints=loaded.complaints),
+        plain(REPORT, answer),
+        ("workloads", rows),
+        [headline(answer), *more_lines(answer)],
         table_lines(rows, args),
         last_lines(answer),
+        args=args,
     )
-    versions = versions_json(base.karpenter_version, base.settings.rules.version)
-    print_document({"name": name, **plain(REPORT, answer)}, ("workloads", rows), versions, lines, args)
-    return report(loaded)
 
 
 def _read_krr(path: str) -> Recommendations:

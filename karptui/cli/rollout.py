@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from karptui.cli.errors import UsageError, say, show_percent
 from karptui.cli.evidence import configuration, evidence_source
 from karptui.cli.fail_on import FAILED
 from karptui.cli.listing import rows_of
-from karptui.cli.many import assumption_lines, blocks, chosen, one_base, print_document, table_lines
+from karptui.cli.many import assumption_lines, chosen, one_base, print_report, table_lines
 from karptui.cli.options import add_horizon_flag, add_study_flags, add_timeout_flag, refuse_unused
 from karptui.cli.source import open_source
-from karptui.cli.whatif_scenarios import NamedBase
+from karptui.cli.whatif_scenarios import NamedBase, cluster_name
 from karptui.kube.units import clock_text, duration_text
 from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView
-    from karptui.studies.rollout import RolloutNode, RolloutReport
-    from karptui.views.table import Rows
+    from karptui.studies.rollout import RolloutReport
     from karptui.whatif.situation import WhatIfBase
 
 _STALLED: Final = "stalled"
@@ -56,7 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the progress. Status 0 if everything is rolled out, 1 if not yet, 3 if it is stalled."""
     from karptui.studies.rollout import RolloutState
-    from karptui.views.rollout import TABLE
+    from karptui.views.column import plain
+    from karptui.views.rollout import REPORT, TABLE, headline, more_lines
 
     rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
     if args.wait:
@@ -67,8 +66,16 @@ def run(args: argparse.Namespace) -> int:
         refuse_unused(args, ("timeout",), "goes with --wait")
         named, base = one_base(args)
         report = _report(base, args)
-    _print(named, report, args)
-    status = named.report()
+    rows = chosen(TABLE, report.nodes, args)
+    status = print_report(
+        named,
+        plain(REPORT, report),
+        ("nodes", rows),
+        [headline(report), *more_lines(report)],
+        table_lines(rows, args),
+        assumption_lines(report.assumed, report.played.not_modelled) if report.played is not None else (),
+        args=args,
+    )
     if args.fail_on and report.state is RolloutState.STALLED:
         say("--fail-on stalled: the forecast replaces no old node")
         return FAILED
@@ -168,24 +175,4 @@ class _Waiting:
     def _named_base(self) -> NamedBase:
         from karptui.session.prepare import base_of
 
-        name = "demo" if self._args.demo else self._args.context or "cluster"
-        return NamedBase(name, base_of(self._follower.view, self._clock.now_ns()))
-
-
-def _print(named: NamedBase, report: RolloutReport, args: argparse.Namespace) -> None:
-    from karptui.views.column import plain
-    from karptui.views.rollout import REPORT, TABLE
-
-    rows = chosen(TABLE, report.nodes, args)
-    head = {"name": named.name, **plain(REPORT, report)}
-    print_document(head, ("nodes", rows), named.versions, _lines(named.name, report, rows, args), args)
-
-
-def _lines(name: str, report: RolloutReport, rows: Rows[RolloutNode], args: argparse.Namespace) -> Iterator[str]:
-    from karptui.views.rollout import headline, more_lines
-
-    return blocks(
-        [f"{name}: {headline(report)}", *(f"  {line}" for line in more_lines(report))],
-        table_lines(rows, args),
-        assumption_lines(report.assumed, report.played.not_modelled) if report.played is not None else (),
-    )
+        return NamedBase(cluster_name(self._args), base_of(self._follower.view, self._clock.now_ns()))

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from karptui.cli.many import assumption_lines, blocks, chosen, one_base, print_document, table_lines
+from karptui.cli.many import assumption_lines, chosen, one_base, print_report, table_lines
 from karptui.cli.option_values import duration
 from karptui.cli.options import add_study_flags
 from karptui.kube.timestamps import NS_PER_SECOND
-
-if TYPE_CHECKING:
-    from karptui.studies.timeouts import ConsolidationPass, NodeTurn
-    from karptui.views.table import Rows
 
 _MOST_ROWS: Final = 40
 
@@ -44,28 +39,24 @@ def run(args: argparse.Namespace) -> int:
     from karptui.cli.fail_on import FAILED
     from karptui.studies.timeouts import consolidation_pass
     from karptui.views.column import plain
-    from karptui.views.timeouts import REPORT, TABLE
+    from karptui.views.table import Rows
+    from karptui.views.timeouts import REPORT, TABLE, headline, more_lines
 
     named, base = one_base(args)
     result = consolidation_pass(base, per_simulation=args.per_simulation, metrics=named.metrics)
     rows = chosen(TABLE, result.turns, args)
-    head = {"name": named.name, **plain(REPORT, result)}
-    print_document(head, ("nodes", rows), named.versions, _lines(named.name, result, rows, args), args)
-    status = named.report()
-    return FAILED if args.fail_on and result.is_starved else status
-
-
-def _lines(name: str, result: ConsolidationPass, rows: Rows[NodeTurn], args: argparse.Namespace) -> Iterator[str]:
-    from karptui.views.table import Rows
-    from karptui.views.timeouts import headline, more_lines
-
     shown = list(rows.items)
     if not args.sort_by:
         shown.sort(key=lambda turn: (turn.is_evaluated or not turn.decision, turn.is_evaluated, turn.place))
     left = len(shown) - _MOST_ROWS
-    table = table_lines(Rows(rows.spec, shown[:_MOST_ROWS], total=len(shown), now_ns=0), args)
-    return blocks(
-        [f"{name}: {headline(result)}", *(f"  {line}" for line in more_lines(result))],
+    table = table_lines(Rows(TABLE, shown[:_MOST_ROWS], total=len(shown), now_ns=0), args)
+    status = print_report(
+        named,
+        plain(REPORT, result),
+        ("nodes", rows),
+        [headline(result), *more_lines(result)],
         [*table, *([f"and {left} more: -o json has all"] if left > 0 else [])],
         assumption_lines(result.assumed),
+        args=args,
     )
+    return FAILED if args.fail_on and result.is_starved else status

@@ -86,6 +86,11 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     return _checked(NamedBase(snapshot.name, base, notes=(*notes, *snapshot.notes), metrics=evidence.metrics))
 
 
+def cluster_name(args: argparse.Namespace) -> str:
+    """Return the name of the cluster that the flags choose."""
+    return "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
+
+
 def _of_flags(args: argparse.Namespace) -> NamedBase:
     from karptui.cli.loading import collector_at_rest, load
     from karptui.session.controller import idle_because
@@ -94,12 +99,11 @@ def _of_flags(args: argparse.Namespace) -> NamedBase:
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET)
     with collector_at_rest():
         loaded = load(args, needed)
-    name = "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
     idle = idle_because(loaded.view, loaded.now_ns)
     notes = (*filter(None, (loaded.view.evidence.version_note, idle)), *loaded.notes)
     return _checked(
         NamedBase(
-            name,
+            cluster_name(args),
             base_of(loaded.view, loaded.now_ns),
             notes=notes,
             complaints=loaded.complaints,
