@@ -165,11 +165,11 @@ def landings_of(simulation: Simulation) -> dict[str, Landing]:
         )
         landings.update(dict.fromkeys(new.pods, place))
     reasons: dict[int, NoPlace] = {}
-    run = simulation.solution.run if simulation.solution is not None else None
+    run = simulation.solution.run
     guessed = run.prepared.guessed_pools.keys() if isinstance(run, Run) else frozenset[str]()
     for pod, why in simulation.errors:
         cause = id(pod.template)
-        if cause not in reasons and len(reasons) < MOST_REASONS and simulation.solution is not None:
+        if cause not in reasons and len(reasons) < MOST_REASONS:
             reasons[cause] = no_place(simulation.solution, pod, asks_nodes=True)
         is_known = not (isinstance(why, PodError) and why.hangs_on(guessed))
         landings[pod.key] = Landing(error=str(why), no_place=reasons.get(cause), is_known=is_known)

@@ -274,7 +274,7 @@ def _without_run(refusal: Refusal, node_pods: Collection[str] | None = None) -> 
     simulation = refusal.simulation
     assert simulation is not None
     reason = None
-    if refusal.code == RefusalCode.UNSCHEDULABLE and simulation.solution is not None:
+    if refusal.code == RefusalCode.UNSCHEDULABLE:
         errors = simulation.blocking_errors
         reason = no_place(simulation.solution, errors[0][0], others=len(errors) - 1)
     needed = need_of_others(simulation, node_pods) if reason is None and node_pods is not None else None

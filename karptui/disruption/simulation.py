@@ -108,7 +108,7 @@ class Simulation(msgspec.Struct, frozen=True, eq=False):
 
     ``str`` of a reason is Karpenter's message; it is computed on demand, and never for pods that are pending anyway.
     """
-    solution: Solution | None = None
+    solution: Solution
     """The engine's solution, which can explain errors; it references the whole run."""
 
     @property
@@ -141,13 +141,14 @@ def need_of_others(simulation: Simulation, node_pods: Collection[str]) -> Others
     alone = [node for node in simulation.new_nodes if not any(key in node_pods for key in node.pods)]
     first = (alone or simulation.new_nodes)[0]
     key = next(key for key in first.pods if key not in node_pods) if alone else pods[0]
-    claims = () if simulation.solution is None else simulation.solution.claims
     return OthersNeed(
         key,
         len(pods) - 1,
         len(alone),
         is_only=len(alone) == len(simulation.new_nodes),
-        is_waiting=not any(pod.key == key and pod.node_name for claim in claims for pod in claim.pods),
+        is_waiting=not any(
+            pod.key == key and pod.node_name for claim in simulation.solution.claims for pod in claim.pods
+        ),
         type_name=first.type_names[0] if first.type_names else "",
         price_per_hour=first.cheapest_price(),
     )

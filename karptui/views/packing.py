@@ -53,7 +53,7 @@ def packing_lines(bins: Sequence[Bin], resource: str, width: int) -> tuple[Piece
     lines: list[Pieces] = [LEGEND]
     for pool, group in groupby(bins, key=lambda node: node.pool):
         nodes = tuple(group)
-        lines.append(_heading(pool, nodes, resource, width))
+        lines.append(_heading(pool, nodes, nodes, resource, width))
         lines += _bin_lines(nodes, resource, largest, width)
     return tuple(lines)
 
@@ -69,32 +69,16 @@ def _bin_lines(nodes: Sequence[Bin], resource: str, largest: int, width: int) ->
         yield tuple(line[:-1])
 
 
-def _heading(pool: str, nodes: Sequence[Bin], resource: str, width: int) -> Pieces:
-    requested = sum(_requests_of(node, resource) for node in nodes)
-    size = sum(_size_of(node, resource) for node in nodes)
-    pair = cpu_pair_text if resource == "cpu" else memory_pair_text
-    pods = sum(len(node.pods) for node in nodes)
-    name = f"─ {_pool_text(pool)} "
-    figures = f"{counted(len(nodes), 'node')}, {counted(pods, 'pod')}, {resource} {pair(requested, size)} "
-    text = f"{figures}{percent_text(requested, size)} "
-    return ((name, Tone.STRONG), (text, Tone.NORMAL), ("─" * max(width - len(name) - len(text), 0), Tone.MUTED))
-
-
-def _pool_text(pool: str) -> str:
-    return clean(pool) or "not Karpenter’s"
-
-
 def _bin_pieces(node: Bin, resource: str, largest: int) -> Iterator[tuple[str, Tone]]:
-    size = _size_of(node, resource)
-    # By its square root: next to a 64-core node, a 2-core node would be invisible.
-    cells = max(round(MOST * math.sqrt(size / largest)), LEAST)
     yield f"{short_text(node.name, NAME):<{NAME}} ", Tone.STRONG
-    yield from filled(node, resource, cells, MOST)
+    yield from _bin(node, resource, largest, MOST)
 
 
-def filled(node: Bin, resource: str, cells: int, most: int) -> Iterator[tuple[str, Tone]]:
+def _bin(node: Bin, resource: str, largest: int, most: int) -> Iterator[tuple[str, Tone]]:
     """Yield a bin, and its fill level."""
     size = _size_of(node, resource)
+    # By its square root: next to a 64-core node, a 2-core node would be invisible.
+    cells = max(round(most * math.sqrt(size / largest)), LEAST)
     yield from blocks(_of(node.daemons, resource), [_of(pod, resource) for pod in node.pods], size, cells)
     percent = percent_text(_requests_of(node, resource), size)
     yield " " * (most - cells), Tone.NORMAL
@@ -166,7 +150,9 @@ def packed_lines(packing: Packed, scenario: Scenario, resource: str, width: int)
         left = f"{'':<{_NAME}} {'as it is':<{most + _SHARE + len(_ARROW)}}"
         lines.append(((f"{left}after the edits", Tone.MUTED),))
     for pool, nodes in _by_pool(packing.nodes):
-        lines.append(_heading_of_both(pool, nodes, resource, width))
+        old = [node.before for node in nodes if node.before is not None]
+        new = [node.after for node in nodes if node.after is not None]
+        lines.append(_heading(pool, old, new, resource, width))
         changed = sorted((node for node in nodes if _is_changed(node)), key=_order)
         lines += [tuple(_row(node, resource, largest, most)) for node in changed]
         rest = [
@@ -224,10 +210,9 @@ def _pair(before: str, after: str) -> str:
     return before if before == after else f"{before}{_ARROW}{after}"
 
 
-def _heading_of_both(pool: str, nodes: Sequence[PackedNode], resource: str, width: int) -> Pieces:
-    old = [node.before for node in nodes if node.before is not None]
-    new = [node.after for node in nodes if node.after is not None]
-    name = f"─ {_pool_text(pool)} "
+def _heading(pool: str, old: Sequence[Bin], new: Sequence[Bin], resource: str, width: int) -> Pieces:
+    """Return the name and figures of a NodePool, before and after if they differ."""
+    name = f"─ {clean(pool) or 'not Karpenter’s'} "
     count = f"{_pair(count_text(len(old)), count_text(len(new)))} {_noun('node', len(old), len(new))}"
     pods = f"{_pair(count_text(_pods(old)), count_text(_pods(new)))} {_noun('pod', _pods(old), _pods(new))}"
     whole = _pair(_used(old, resource, is_long=True), _used(new, resource, is_long=True))
@@ -269,8 +254,3 @@ def _row(node: PackedNode, resource: str, largest: int, most: int) -> Iterator[t
         yield "not launched" if node.is_launched else "goes", Tone.MUTED
     else:
         yield from _bin(node.after, resource, largest, most)
-
-
-def _bin(node: Bin, resource: str, largest: int, most: int) -> Iterator[tuple[str, Tone]]:
-    cells = max(round(most * math.sqrt(_size_of(node, resource) / largest)), LEAST)
-    yield from filled(node, resource, cells, most)

@@ -256,10 +256,8 @@ def remedy_values(remedy: Remedy) -> dict[str, Any]:
     }
 
 
-def remedies_sentence(report: RemedyReport | None) -> tuple[str, Tone]:
+def remedies_sentence(report: RemedyReport) -> tuple[str, Tone]:
     """Return the progress of trying remedies, or that none helps."""
-    if report is None:
-        return "", Tone.MUTED
     if not report.is_complete:
         of = f" of {count_text(report.to_try)}" if report.to_try > report.tried + 1 else ""
         return f"simulating changes: {count_text(report.tried)}{of}", Tone.ACTIVE
