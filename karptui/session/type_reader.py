@@ -69,14 +69,8 @@ class TypeReader:
         }
         ruled_out = self._ruled_out()
         return TypeEntry(
+            **msgspec.structs.asdict(verdict),
             name=instance_type.name,
-            removed_by=verdict.removed_by,
-            reason=verdict.reason,
-            shortages=verdict.shortages,
-            rank=verdict.rank,
-            price_per_hour=verdict.price_per_hour,
-            daemon_pods=verdict.daemon_pods,
-            daemons=verdict.daemons,
             capacity=instance_type.capacity,
             overhead=instance_type.overhead,
             allocatable=allocatable,

@@ -15,7 +15,7 @@ from karptui.aws.prices import Price
 from karptui.karpenter.instance_type import Overhead
 from karptui.karpenter.labels import ON_DEMAND, SPOT
 from karptui.kube.resources import PODS, ResourceList, Shortage
-from karptui.provisioning.pool_types import Filter, FilterCount
+from karptui.provisioning.pool_types import Filter, FilterCount, TypeVerdict
 
 
 class Availability(StrEnum):
@@ -44,24 +44,10 @@ class TypeOffer(msgspec.Struct, frozen=True):
     instances_left: int = 0
 
 
-class TypeEntry(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
+class TypeEntry(TypeVerdict, frozen=True, eq=False, dict=True, kw_only=True):
     """One row of the Types screen: an instance type in a NodePool."""
 
     name: str
-    removed_by: Filter | None
-    """None for a type that is left."""
-    reason: str
-    """What exactly ruled it out: a requirement's key, a resource."""
-    shortages: tuple[Shortage, ...]
-    """If DaemonSets, pods or limits ruled it out: the missing resources."""
-    rank: int | None
-    """Place in the order of prices among the types that are left, from 1; equal prices share one."""
-    price_per_hour: float | None
-    """The least price that Karpenter reckons with among the offerings that the NodePool allows."""
-    daemon_pods: int
-    """DaemonSet pods that a new node of the type carries."""
-    daemons: ResourceList
-    """Sum of their requests, their slots as ``pods``."""
     capacity: ResourceList
     overhead: Overhead
     allocatable: ResourceList
@@ -121,14 +107,6 @@ class TypeEntry(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
         return {name: tuple(zones) for name, zones in zones_by_type.items()}
 
 
-class Carried(msgspec.Struct, frozen=True):
-    """What DaemonSets put on a new node."""
-
-    daemon_pods: int
-    daemons: ResourceList
-    """Sum of their requests, their slots as ``pods``."""
-
-
 class AskingPod(msgspec.Struct, frozen=True):
     """A pod that waits, for all of its kind."""
 
@@ -173,10 +151,10 @@ class PoolEntry(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
     """Note that the list lacks types of existing nodes; empty if it is complete."""
     furthest: TypeEntry | None
     """If none remains: the allowed type that passes most filters, then the one with the smallest shortage."""
-    carries: tuple[Carried, ...]
-    """Pods that fit on new nodes, by type, ascending: of remaining types, else of those with room for any."""
-    heaviest: Carried | None
-    """Most pods on one of them; None if unknown."""
+    carries: tuple[TypeVerdict, ...]
+    """A type for each load of DaemonSets on new nodes, ascending: of remaining types, else of those with room."""
+    heaviest: TypeVerdict | None
+    """The type with the most DaemonSet pods; None if unknown."""
     crowded: tuple[tuple[str, Shortage], ...]
     """Types that are too small for the DaemonSets' pods, with the first missing resource."""
     without_slot: int

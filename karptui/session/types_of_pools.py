@@ -30,7 +30,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.nodeclasses import assumed_of, unread_classes
 from karptui.session.pool_types import OfferedTypes, offered_types_of
 from karptui.session.type_reader import PoolContext, TypeReader
-from karptui.session.types import AskingPod, Carried, NextType, PoolEntry, TypeEntry, TypeFit
+from karptui.session.types import AskingPod, NextType, PoolEntry, TypeEntry, TypeFit
 from karptui.state.cluster import inventory_of
 
 _STEPS: Final = tuple(Filter)
@@ -123,7 +123,7 @@ class TypesOfPool:
             unlisted=self.context.unlisted,
             furthest=next(self._types(self._furthest(meeting_requirements)), None),
             carries=self._carries(),
-            heaviest=self._heaviest(),
+            heaviest=max(self.left or verdicts, key=lambda verdict: verdict.daemon_pods, default=None),
             crowded=tuple(
                 (v.instance_type.name, v.shortages[0]) for v in verdicts if v.removed_by is Filter.DAEMONSETS
             ),
@@ -153,17 +153,12 @@ class TypesOfPool:
             return []
         return [max(type_verdicts, key=lambda v: (_STEPS.index(v.removed_by or Filter.LIMITS), -_scarcity(v)))]
 
-    def _carries(self) -> tuple[Carried, ...]:
+    def _carries(self) -> tuple[TypeVerdict, ...]:
         looked_at = self.left or [verdict for verdict in self.pool_types.verdicts if verdict.daemon_pods]
         loads = {
             (v.daemon_pods, resources.memory_bytes(v.daemons), resources.cpu_millis(v.daemons)): v for v in looked_at
         }
-        return tuple(Carried(loads[key].daemon_pods, loads[key].daemons) for key in sorted(loads))
-
-    def _heaviest(self) -> Carried | None:
-        looked_at = self.left or self.pool_types.verdicts
-        most = max(looked_at, key=lambda verdict: verdict.daemon_pods, default=None)
-        return Carried(most.daemon_pods, most.daemons) if most is not None else None
+        return tuple(loads[key] for key in sorted(loads))
 
     def fit(self, entry: TypeEntry, meant: Collection[str] = ()) -> TypeFit | None:
         """Return the fit of a pending pod on a type; None without such pods.

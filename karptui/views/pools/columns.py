@@ -11,10 +11,9 @@ from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY
 from karptui.provisioning.overlap import PoolOverlap
-from karptui.provisioning.pool_types import Filter
+from karptui.provisioning.pool_types import Filter, TypeVerdict
 from karptui.session.nodes import PodAccess
 from karptui.session.pools import PoolRow
-from karptui.session.types import Carried
 from karptui.state.usage import Share
 from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Schema, Value, lifted, text_column
 from karptui.views.last_hour import last_hour_column
@@ -45,7 +44,7 @@ def _of_nodes(read: Callable[[PoolRow], Any]) -> Callable[[PoolRow, int], Any]:
     return lambda row, _: None if row.hides(Kind.NODE, Kind.NODECLAIM) else read(row)
 
 
-_NEW_NODE: Final[tuple[Value[Carried], ...]] = (
+_NEW_NODE: Final[tuple[Value[TypeVerdict], ...]] = (
     Value(
         "new_node_daemonset_pods",
         lambda carried, _: carried.daemon_pods,

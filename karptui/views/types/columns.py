@@ -13,8 +13,8 @@ from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY, PODS, ResourceList
 from karptui.kube.units import cpu_text, mebibytes_text, memory_text
-from karptui.provisioning.pool_types import Filter
-from karptui.session.types import Carried, PoolEntry, TypeEntry, TypeFit
+from karptui.provisioning.pool_types import Filter, TypeVerdict
+from karptui.session.types import PoolEntry, TypeEntry, TypeFit
 from karptui.views.column import (
     Column,
     Field,
@@ -34,7 +34,7 @@ from karptui.views.table import Sort, TableSpec
 from karptui.views.usage import shortages_text
 
 
-def carries_text(carried: Carried | TypeEntry) -> str:
+def carries_text(carried: TypeVerdict) -> str:
     """Return the DaemonSet requests on a node: ``11 ds 490m 938Mi``."""
     if not carried.daemon_pods:
         return "no DaemonSets"
