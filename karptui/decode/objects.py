@@ -140,9 +140,8 @@ def build_webhooks(wire: WireWebhooks) -> WebhookConfiguration:
             "/".join(text(hook, "clientConfig", "service", part) for part in ("namespace", "name")),
             port if isinstance(port := field(hook, "clientConfig", "service", "port"), int) else _HTTPS,
             tuple(
-                (texts(rule, "apiGroups"), texts(rule, "resources"))
+                (texts(rule, "operations"), texts(rule, "apiGroups"), texts(rule, "resources"))
                 for rule in hook.get("rules") or ()
-                if texts(rule, "operations") & {"CREATE", "*"}
             ),
         )
         for hook in wire.webhooks or ()

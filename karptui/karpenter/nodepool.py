@@ -96,7 +96,9 @@ class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_ready(self) -> bool:
-        """Whether its Ready condition is True."""
+        """Whether its Ready condition is True; Karpenter before 0.37 writes none, into objects of v1beta1."""
+        if not self.conditions and str(self.raw.get("apiVersion")).endswith("/v1beta1"):
+            return True
         ready = condition_of(self.conditions, "Ready")
         return ready is not None and ready.status == "True"
 

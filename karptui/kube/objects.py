@@ -160,14 +160,15 @@ class Webhook(msgspec.Struct, frozen=True, gc=False):
     """``namespace/name`` of the Service that answers; ``/`` for another address."""
     port: int
     """Of the Service."""
-    rules: tuple[tuple[frozenset[str], frozenset[str]], ...]
-    """API groups and resources, such as ``pods/eviction`` or ``*/*``, of objects about whose creation it is asked."""
+    rules: tuple[tuple[frozenset[str], frozenset[str], frozenset[str]], ...]
+    """Operations, API groups, and resources such as ``pods/eviction`` or ``*/*``, about which it is asked."""
 
-    def is_asked(self, group: str, resource: str) -> bool:
-        """Return whether a resource, or a subresource such as ``pods/eviction``, of a group is created with it only."""
+    def is_asked(self, operation: str, group: str, resource: str) -> bool:
+        """Return whether it is asked about an operation on a resource, or a subresource such as ``pods/eviction``."""
         of, _, part = resource.partition("/")
         named = {resource, "*/*", *((f"{of}/*", f"*/{part}") if part else ("*",))}
-        return any(groups & {group, "*"} and resources & named for groups, resources in self.rules)
+        asked = ({operation, "*"}, {group, "*"}, named)
+        return any(all(map(frozenset.intersection, rule, asked)) for rule in self.rules)
 
 
 class WebhookConfiguration(KubeObject, frozen=True, kw_only=True, gc=False):

@@ -142,7 +142,7 @@ def _pod(pod: Pod, said_ns: int) -> ControllerPod:
         restarts=pod.restarts,
         exited_ns=pod.exited_ns or None,
         since_ns=since_ns or None,
-        refusal=pod.scheduled_message.partition(" preemption: ")[0].partition(" available: ")[2].rstrip("."),
+        refusal=pod.scheduled_message.partition(" preemption: ")[0].rpartition(" available: ")[2].rstrip("."),
     )
 
 

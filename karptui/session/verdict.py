@@ -42,7 +42,7 @@ from karptui.session.refusals import launch_refusals_of
 from karptui.session.status import is_file, plural, seen_ns
 from karptui.session.status_events import events_of_jobs, events_of_pods, events_of_workloads, unobserved
 from karptui.session.verdict_pending import limit_lines, pending_lines
-from karptui.session.webhooks import EVICTIONS, dead_webhook
+from karptui.session.webhooks import EVICTIONS, REGISTRATIONS, dead_webhook
 from karptui.state.cluster import inventory_of
 from karptui.verdict.containers import CRASHED_NS
 from karptui.verdict.controller import CRASHING, MANY_RESTARTS
@@ -132,6 +132,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             },
             namespace_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if pdb.selector == LabelSelector()),
             eviction_webhook=dead_webhook(view, *EVICTIONS) or (),
+            node_webhook=dead_webhook(view, *REGISTRATIONS) or (),
             uncounted_pdbs={pdb.key: pdb.sync_error for pdb in view.state.pdbs.values() if pdb.sync_error},
             hidden=tuple(_hidden_text(view, kind) for kind in hidden),
             ignored={

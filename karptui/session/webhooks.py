@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from karptui.kube.objects import Webhook
     from karptui.session.cluster_view import ClusterView
 
-EVICTIONS: Final = ("", "pods/eviction")
-NODECLAIMS: Final = (GROUP, "nodeclaims")
-"""Groups and resources whose creation Karpenter depends on."""
+EVICTIONS: Final = ("CREATE", "", "pods/eviction")
+NODECLAIMS: Final = ("CREATE", GROUP, "nodeclaims")
+REGISTRATIONS: Final = ("UPDATE", "", "nodes")
+"""Operations, groups and resources that Karpenter depends on."""
 
 
 class DeadWebhook(NamedTuple):
@@ -26,10 +27,10 @@ class DeadWebhook(NamedTuple):
     """The port that the Service lacks; empty if it has no ready pod."""
 
 
-def dead_webhook(view: ClusterView, group: str, resource: str) -> DeadWebhook | None:
-    """Return a webhook that cannot answer, and without whose answer no object of a resource is created."""
+def dead_webhook(view: ClusterView, *request: str) -> DeadWebhook | None:
+    """Return a webhook that cannot answer, and without whose answer an operation on a resource of a group fails."""
     hooks = (hook for configuration in view.state.of(Kind.WEBHOOK).values() for hook in configuration.webhooks)
-    relevant = (hook for hook in hooks if hook.service != "/" and hook.is_asked(group, resource))
+    relevant = (hook for hook in hooks if hook.service != "/" and hook.is_asked(*request))
     dead = (_dead(view, hook) for hook in relevant) if Kind.POD not in view.hidden else ()
     return next((hook for hook in dead if hook is not None), None)
 

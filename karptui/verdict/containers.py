@@ -225,13 +225,13 @@ def _family(line: VerdictNode) -> str:
     return family or line.instance_type.partition(".")[0]
 
 
-_SHARED: Final[Mapping[Shared, Callable[[VerdictNode], str]]] = {
+SHARED: Final[Mapping[Shared, Callable[[VerdictNode], str]]] = {
     Shared.FAMILY: _family,
     Shared.ZONE: lambda line: line.zone,
     Shared.POOL: lambda line: line.pool,
     Shared.IMAGE: lambda line: line.node.os_image if line.node is not None else "",
 }
-"""Properties shared by nodes that can explain a crash, the likeliest first."""
+"""Properties shared by nodes that can explain a crash or a silent kubelet, the likeliest first."""
 
 
 def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -399,10 +399,11 @@ def _difference(
     if len(bad) == 1:
         is_alone = bad[0] not in good
         return _Difference(Manner.BY_NODES, Shared.NODE, bad[0], ()) if is_alone else None
-    for shared, value_of in _SHARED.items():
+    for shared, value_of in SHARED.items():
         here = {value_of(lines[name]) if name in lines else "" for name in bad}
         there = {value_of(lines[name]) if name in lines else "" for name in good}
-        if len(here) == 1 and "" not in here | there and not here & there:
+        is_known = "" not in (here if shared is Shared.POOL else here | there)
+        if len(here) == 1 and is_known and not here & there:
             return _Difference(Manner.BY_NODES, shared, here.pop(), tuple(sorted(there)))
     return None
 

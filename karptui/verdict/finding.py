@@ -14,6 +14,7 @@ import msgspec
 from karptui.advice.report import AdviceReport
 from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.disruption.analysis import Analysis, NodeFindings
+from karptui.forward.durations import Durations, observed
 from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
@@ -447,7 +448,9 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     words: str = ""
     """What tells the cause: words of the kubelet, an annotation, the method that wants its nodes."""
     agent: tuple[str, ...] = ()
-    """DaemonSet that tolerates the startup taint of its nodes, and their taints that it does not tolerate."""
+    """DaemonSet that its nodes lack, and their taints that it does not tolerate; without any it selects other nodes."""
+    apart: tuple[str, ...] = ()
+    """Property that only its nodes have, a `Shared`, and its value."""
     overlays: tuple[str, ...] = ()
     """NodeOverlays that promise the resources that its nodes lack."""
     user_pods: int = 0
@@ -773,6 +776,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
 
     The port is empty if the Service has no ready pod.
     """
+    node_webhook: tuple[str, ...] = ()
+    """The same of a webhook without whose answer Karpenter cannot register nodes."""
     uncounted_pdbs: Mapping[str, str] = EMPTY_LABELS
     """PodDisruptionBudgets (``namespace/name``) whose pods Kubernetes cannot count, with the error."""
     hidden: Sequence[str] = ()
@@ -798,6 +803,11 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Passes of single-node consolidation that were given up for lack of time, since Karpenter started."""
     started_ns: int | None = None
     """When Karpenter started."""
+
+    @cached_property
+    def durations(self) -> Durations:
+        """How long its nodes usually take to start."""
+        return observed(line.claim for line in self.nodes if line.claim is not None)
 
     @cached_property
     def events_by_reason(self) -> Mapping[str, Sequence[Event]]:

@@ -17,7 +17,7 @@ from karptui.disruption.churn.life import LAUNCHING, Removal, command_reason
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.termination import BY_INTERRUPTION, INSTANCE_ENDS
-from karptui.forward.durations import joined_since, observed
+from karptui.forward.durations import joined_since
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, OS
 from karptui.karpenter.nodeclaim import InitializationObstacles, NodeClaim, initialization_obstacles, pool_in_name
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass
@@ -62,8 +62,11 @@ _NO_DEPENDENTS: Final = ("Ready", "NodeRegistrationHealthy")
 """Conditions that the condition Ready does not follow from."""
 _UNREGISTERED: Final = "RegistrationFailed"
 """Reason of the condition NodeRegistrationHealthy if launched instances do not become nodes."""
-_SHARED_WORDS: Final = {"agent", "csi", "node"}
-"""Words in names of DaemonSets of different projects."""
+_SHARED_WORDS: Final = {"agent", "aws", "azure", "com", "csi", "io", "k8s", "node", "org", "sh"}
+"""Words in names of DaemonSets, or domains, of different projects."""
+_NETWORK_AGENTS: Final = frozenset({"antrea", "calico", "canal", "cilium", "flannel", "kindnet", "weave"})
+"""Words in names of DaemonSets that bring the network."""
+_NO_NETWORK: Final = "NetworkPluginNotReady"
 _DENIED: Final = re.compile(r"failed to call (\S+) due to missing permissions")
 _NO_CIDR: Final = "CIDRNotAvailable"
 """Reason of the controller manager's events about nodes that get no part of the cluster's range for pods."""
@@ -80,8 +83,8 @@ def launch_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Cluster
         *_refused(case, pending),
         *_ended_early(case, pending),
         *_stuck_claims(case, pending),
-        *_not_initialized(case, pending),
         *_daemonsets(case, pending),
+        *_not_initialized(case, pending),
         *_limits(case, pending),
     ]
     yield from findings
@@ -415,16 +418,14 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             continue
         if line.has_node:
             registered = claim.condition("Registered")
-            if registered is not None and registered.status != "True" and _is_late(claim, case.now_ns):
+            if registered is not None and registered.status != "True" and _is_late(case, claim):
                 joined[registered.message or registered.reason].append(claim)
             continue
         refused = refusal_message(line)
         if refused:
             if refused != stopping and claim.name not in reported:
                 stuck[refused].append(claim)
-        elif not case.sees_nodes:
-            continue
-        elif claim.provider_id and _is_late(claim, case.now_ns):
+        elif claim.provider_id and _is_late(case, claim) and (case.sees_nodes or not claim.is_true("Registered")):
             (lost if claim.is_true("Registered") else unjoined[_user_data_fault(case, claim)]).append(claim)
     groups = [(refused, claims, Manner.PLAIN) for refused, claims in stuck.items()]
     groups += [("", claims, Manner.PLAIN) for claims in unjoined.values()]
@@ -440,7 +441,7 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
         created = [claim.created_ns for claim in claims if claim.created_ns]
         # No object shows when a Node disappeared.
         since_ns = None if manner is Manner.NODE_GONE else min(created, default=None)
-        of_claims = [lines[claim.name] for claim in claims]
+        of_claims, names = [lines[claim.name] for claim in claims], {claim.name for claim in claims}
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.CLAIM_STUCK,
@@ -455,13 +456,19 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             detail=detail,
             manner=manner,
             pools=tuple(sorted({claim.labels.get(NODEPOOL, "") for claim in claims})),
-            reasons=_replaces(case, {claim.name for claim in claims}),
+            reasons=_why_unregistered(case, claims) if manner is Manner.UNREGISTERED else _replaces(case, names),
             drifted=_drifted_of(case, {claim.labels.get(NODEPOOL, "") for claim in claims}),
             user_data=next((fault for fault, of_fault in unjoined.items() if of_fault is claims), ()),
             nameless=tuple(_nameless(case, min(created))) if created and not detail and not manner else (),
             pending=explained,
             screen="claims",
         )
+
+
+def _why_unregistered(case: VerdictCase, claims: Sequence[NodeClaim]) -> tuple[str, ...]:
+    """Return the webhook without which Karpenter cannot register nodes, if it reports no other reason."""
+    registered = claims[0].condition("Registered")
+    return case.node_webhook if registered is not None and registered.status == "Unknown" else ()
 
 
 def _node_names(case: VerdictCase, claims: Sequence[NodeClaim]) -> list[str]:
@@ -489,8 +496,8 @@ def _user_data_fault(case: VerdictCase, claim: NodeClaim) -> tuple[str, ...]:
     return (nodeclass.name, *labels) if labels or is_bare else ()
 
 
-def _is_late(claim: NodeClaim, now_ns: int) -> bool:
-    return bool(claim.created_ns) and now_ns - claim.created_ns > _join_patience_ns(claim)
+def _is_late(case: VerdictCase, claim: NodeClaim) -> bool:
+    return bool(claim.created_ns) and case.now_ns - claim.created_ns > _join_patience_ns(case, claim)
 
 
 def _only_zone(case: VerdictCase, late: Sequence[VerdictNode], stage: str = "Registered") -> tuple[str, ...]:
@@ -509,17 +516,18 @@ def without_expected(case: VerdictCase, groups: Sequence[PendingLine]) -> list[P
         name
         for node, claim in claims
         if claim.provider_id and not claim.is_true("Initialized")
-        if case.now_ns - claim.created_ns <= _join_patience_ns(claim)
+        if not _is_late(case, claim)
         for name in (node, claim.name)
     }
     return [group for group in groups if not group.nodes or not joining.issuperset(group.nodes)]
 
 
-def _join_patience_ns(claim: NodeClaim) -> int:
-    """Return how long a node may take to register, and then to initialize."""
+def _join_patience_ns(case: VerdictCase, claim: NodeClaim) -> int:
+    """Return how long a node may take to register, and then to initialize: longer if others of its NodePool did."""
     is_metal = ".metal" in claim.labels.get(INSTANCE_TYPE, "")
     is_slow = is_metal or claim.labels.get(OS) == "windows"
-    return SLOW_JOIN_PATIENCE_NS if is_slow else JOIN_PATIENCE_NS
+    usual_ns = case.durations.start_ns_by_pool.get(claim.labels.get(NODEPOOL, ""), 0)
+    return max(SLOW_JOIN_PATIENCE_NS if is_slow else JOIN_PATIENCE_NS, usual_ns * 3 // 2)
 
 
 def _replaces(case: VerdictCase, names: Collection[str]) -> tuple[str, ...]:
@@ -558,7 +566,6 @@ def failing_pools(case: VerdictCase, claims: Sequence[NodeClaim]) -> frozenset[s
 
 
 def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
-    durations = observed(line.claim for line in case.nodes if line.claim is not None)
     groups: defaultdict[InitializationObstacles, list[VerdictNode]] = defaultdict(list)
     expected = frozenset(name for group in pending.left() for name in group.nodes)
     for line in case.nodes:
@@ -573,7 +580,7 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             continue
         joined_ns = joined_since(claim)
         is_expected = not expected.isdisjoint((claim.name, line.name))
-        patience_ns = _join_patience_ns(claim) if is_expected else durations.patience_of(line.pool)
+        patience_ns = _join_patience_ns(case, claim) if is_expected else case.durations.patience_of(line.pool)
         if joined_ns != ABSENT_NS and case.now_ns - joined_ns > patience_ns:
             groups[initialization_obstacles(claim, node)].append(line)
     for obstacles, lines in groups.items():
@@ -597,7 +604,7 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             overlays=tuple(
                 o.name for o in case.overlays if not o.capacity.keys().isdisjoint(obstacles.missing_resources)
             ),
-            agent=_missing_agent(case, claims[0]) if claims and obstacles.startup_taints else (),
+            agent=_missing_agent(case, lines[0]),
             pending=explained,
             screen="claims",
         )
@@ -609,18 +616,28 @@ def _denied_to_cni(case: VerdictCase) -> str:
     return next((match[1] for match in matches if match is not None), "")
 
 
-def _missing_agent(case: VerdictCase, claim: NodeClaim) -> tuple[str, ...]:
-    """Return a startup taint's DaemonSet, and taints that keep it off the node; empty without such a DaemonSet.
+def _missing_agent(case: VerdictCase, line: VerdictNode) -> tuple[str, ...]:
+    """Return the DaemonSet that a node lacks to initialize, and taints that keep it off; empty without one.
 
-    It tolerates the taint by its key, whose domain names its project: ``fsx.csi.aws.com`` belongs to ``fsx-csi-node``.
+    It tolerates a startup taint by its key, whose domain names its project: ``fsx.csi.aws.com`` belongs to
+    ``fsx-csi-node``. On a node without a network it is the network agent.
     """
+    claim = line.claim
+    if claim is None or line.node is None:
+        return ()
     domains = {taint.key: {*taint.key.partition("/")[0].split(".")} - _SHARED_WORDS for taint in claim.startup_taints}
+    agents = _NETWORK_AGENTS if _NO_NETWORK in why_not_ready([line]) else frozenset[str]()
+    missing: tuple[str, ...] = ()
     for daemonset in case.daemonsets:
-        tolerations, words = daemonset.template.tolerations, set(daemonset.name.split("-"))
-        taints = [str(t) for t in untolerated(claim.taints, tolerations) if t.effect in HARD_EFFECTS]
-        if taints and any(words & domains.get(toleration.key, set()) for toleration in tolerations):
-            return daemonset.key, *taints
-    return ()
+        template, words = daemonset.template, set(daemonset.name.split("-"))
+        keys = {toleration.key for toleration in template.tolerations}
+        if not words & agents and not any(words & own for key, own in domains.items() if keys & {key, ""}):
+            continue
+        taints = [str(t) for t in untolerated(claim.taints, template.tolerations) if t.effect in HARD_EFFECTS]
+        if not taints and template.node_selector.items() <= line.node.labels.items():
+            return ()
+        missing = missing or (daemonset.key, *taints)
+    return missing
 
 
 def _daemonsets(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:

@@ -23,6 +23,7 @@ from karptui.kube.quantity import NANO
 from karptui.kube.resources import nano
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
+from karptui.verdict.containers import SHARED
 from karptui.verdict.controller import is_running
 from karptui.verdict.finding import (
     ClusterFinding,
@@ -30,6 +31,7 @@ from karptui.verdict.finding import (
     FindingSeverity,
     Manner,
     PendingLine,
+    Shared,
     VerdictCase,
     VerdictNode,
 )
@@ -71,7 +73,8 @@ CORDONED_NS: Final = HOUR_NS
 """A drain by hand, or the update of a node group, takes less than this."""
 MOST_MINORS_BEHIND: Final = 3
 """A kubelet may be this many minor versions older than the API server, and not newer than it."""
-_KUBELET: Final = re.compile(r"v1\.(\d+)\.")
+_KUBELET: Final = re.compile(r"v1\.(\d+)\.(?!.*-(?:vk|kubeedge)-)")
+"""Virtual Kubelet and KubeEdge have versions of their own."""
 ZONAL_SHIFT: Final = "ZonalShiftActive"
 """Reason of the AWS provider's event about a NodePool."""
 _ZONE_NAME: Final = re.compile(r"zone ([a-z0-9-]+)")
@@ -138,9 +141,14 @@ def _is_bound_to(group: PendingLine, *, zone: str) -> bool:
 
 def _not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     sick = [line for line in case.nodes if line.not_ready_ns is not None]
-    if len(sick) >= FEWEST_OF_ALL and len(sick) == sum(line.has_node for line in case.nodes):
-        yield replace(_not_ready_finding(case, sick, pending, is_all=True), severity=FindingSeverity.ERROR)
-        return
+    every = [line for line in case.nodes if line.has_node]
+    managed = [line for line in every if line.claim is not None]
+    for lines in (every, managed):
+        is_wide = lines is every or len({line.zone for line in lines}) > 1
+        if len(lines) >= FEWEST_OF_ALL and is_wide and all(line.not_ready_ns is not None for line in lines):
+            yield replace(_not_ready_finding(case, lines, pending, is_all=True), severity=FindingSeverity.ERROR)
+            sick = [line for line in sick if line not in lines]
+            break
     by_zone: defaultdict[str, list[VerdictNode]] = defaultdict(list)
     for line in sick:
         by_zone[line.zone].append(line)
@@ -226,8 +234,21 @@ def _not_ready_finding(
         stuck_pods=tuple(key for line in lines for key in line.stuck_pods),
         detail=why_not_ready(lines),
         reasons=(SYSTEM_OOM,) if any(line.name in ran_out for line in lines) else (),
+        apart=_apart(case, lines),
         filter_text="status=NotReady",
     )
+
+
+def _apart(case: VerdictCase, lines: Sequence[VerdictNode]) -> tuple[str, ...]:
+    """Return an image or a family that several nodes that are not ready share, if most others lack it and are ready."""
+    managed = [line for line in case.nodes if line.has_node and line.claim is not None]
+    for shared in (Shared.IMAGE, Shared.FAMILY) if len(lines) >= FEWEST_OF_ALL else ():
+        here = {SHARED[shared](line) for line in lines}
+        others = [line for line in managed if SHARED[shared](line) not in here]
+        is_apart = 2 * len(others) > len(managed) and not any(line.not_ready_ns for line in others)
+        if len(here) == 1 and is_apart:
+            return shared, here.pop()
+    return ()
 
 
 def _belongs_to(group: PendingLine, zone: str, since_ns: int | None) -> bool:
@@ -292,13 +313,17 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
 
 
 def _vanished(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield that instances end without a drain, if Karpenter has spot nodes and reported no interruption."""
+    """Yield that instances of Karpenter's nodes end without a drain, and that it reported no interruption."""
     spot = [line for line in case.nodes if line.capacity_type == SPOT]
     gone = {event.involved_name: event.last_ns for event in case.recent("DeletingNode", kind="Node")}
     # Karpenter has no event about a node that expires; it evicts the pods.
     evicts = any(is_eviction(event) for reason in EVICTED for event in case.events_by_reason.get(reason, ()))
-    if not spot or any(line.claim is None for line in spot) or evicts or case.recent(*INTERRUPTIONS, kind="Node"):
+    if evicts or case.recent(*INTERRUPTIONS, kind="Node"):
         return
+    if not spot or any(line.claim is None for line in spot):
+        told = {event.involved_name for event in case.events if "karpenter" in event.source}
+        gone = {name: last_ns for name, last_ns in gone.items() if name in told}
+        spot = []
     drained = {event.involved_name for event in case.recent(*_DRAINING, kind="Node")}
     names = sorted(gone.keys() - drained - {line.name for line in case.nodes})
     if len(names) >= FEWEST_VANISHED and case.now_ns - max(gone[name] for name in names) <= FLAPPED_NS:

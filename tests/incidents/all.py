@@ -30,6 +30,7 @@ from tests.incidents import (
     healthy_states,
     hidden_causes,
     hosts_and_agents,
+    joining,
     kept_nodes,
     kubelets,
     launches,
@@ -129,6 +130,7 @@ MODULES = (
     unseen_causes,
     without_events,
     without_pods,
+    joining,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

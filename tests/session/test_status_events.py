@@ -15,7 +15,7 @@ from karptui.kube.pod import Pod, PodTrouble
 from karptui.kube.workload import JobPods, Service, Workload
 from karptui.session.cluster_view import ClusterView
 from karptui.session.status_events import events_of_jobs, events_of_pods, events_of_workloads, unobserved
-from karptui.session.webhooks import EVICTIONS, NODECLAIMS, DeadWebhook, dead_webhook
+from karptui.session.webhooks import EVICTIONS, NODECLAIMS, REGISTRATIONS, DeadWebhook, dead_webhook
 from karptui.sources.source import Phase
 from karptui.verdict.finding import Unobserved
 from tests.builders import MINUTE_NS, NOW_NS, a_pod, an_event, an_owner
@@ -177,7 +177,7 @@ def test_pods_that_a_replica_set_still_counts() -> None:
 
 def dead(
     rule: dict[str, Any] | None = None,
-    about: tuple[str, str] = NODECLAIMS,
+    about: tuple[str, str, str] = NODECLAIMS,
     *,
     is_ready: bool = False,
     service: Service | None = None,
@@ -208,8 +208,10 @@ DEAD = DeadWebhook("v.gate.sh", "sys/gate")
     ({"resources": ["nodeclaims/status"], "apiGroups": ["karpenter.sh"]}, NODECLAIMS, False),
     ({"operations": ["UPDATE", "DELETE"]}, NODECLAIMS, False),
     ({"operations": ["*"]}, NODECLAIMS, True),
+    ({"operations": ["UPDATE"]}, REGISTRATIONS, True),
+    ({}, REGISTRATIONS, False),
 ])  # fmt: skip
-def test_what_a_webhook_is_asked_about(rule: dict[str, Any], about: tuple[str, str], *, is_asked: bool) -> None:
+def test_what_a_webhook_is_asked_about(rule: dict[str, Any], about: tuple[str, str, str], *, is_asked: bool) -> None:
     assert dead(rule, about) == (DEAD if is_asked else None)
 
 

@@ -66,7 +66,7 @@ def test_what_the_nodes_of_crashing_pods_share_and_others_do_not_is_named(differ
 
 
 def test_nodes_without_a_label_have_the_family_of_their_instance_type() -> None:
-    good = [replace(a_line(f"good-{n}"), node=None, instance_type="m6i.large", pool="") for n in range(2)]
+    good = [replace(a_line(f"good-{n}"), node=None, instance_type="m6i.large") for n in range(2)]
     lines = [*(a_line(f"bad-{n}") for n in range(3)), *good]
     text = crash_text(lines, crashing(["bad-0", "bad-1", "bad-2"]), ["good-0", "good-1"])
     assert text == "3 pods ml/embed-{0,1,2} on 3 nodes crash again and again"

@@ -100,7 +100,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
      ("a has been terminating for 60m: 1 pod is not evicted, although nothing known protects it: Karpenter's log "
       "may say why")),
     (a_finding(FindingCode.UNHEALTHY, names=("a", "b", "c"), nodes=3, of_nodes=3, pools=("x",)),
-     "all 3 nodes (a, b and 1 more) have not been ready for 60m"),
+     "all 3 nodes of x (a, b and 1 more) have not been ready for 60m"),
     (a_finding(FindingCode.UNHEALTHY, names=("a",), nodes=1, of_nodes=9, manner=Manner.OUT_OF_MEMORY, words="java"),
      "node a ran out of memory 9 times in 60m, and the kernel killed processes (SystemOOM: java); it is ready now"),
     (a_finding(FindingCode.LEAVING, names=("a",), nodes=1, detail=Leaving.WAITS, manner=Manner.NEVER),

@@ -13,6 +13,7 @@ from karptui.decode.errors import JSON_WORDS, DecodeError
 from karptui.decode.kinds import CLUSTER_SCOPED, Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
 from karptui.sources.snapshot.text import sentence
@@ -143,6 +144,11 @@ class ObjectPile:
     def nodes(self) -> Collection[Node]:
         """The nodes."""
         return self._objects.get(Kind.NODE, {}).values()
+
+    @property
+    def nodeclaims(self) -> Collection[NodeClaim]:
+        """The NodeClaims."""
+        return self._objects.get(Kind.NODECLAIM, {}).values()
 
     @property
     def pods(self) -> Collection[Pod]:

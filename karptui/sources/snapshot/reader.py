@@ -357,12 +357,13 @@ def _moment(path: Path, at: Callable[[int], int] | None) -> SnapshotDocument:
 def _not_exported(pile: ObjectPile) -> tuple[Kind, ...]:
     """Return the kinds that output of kubectl lacks unless it has objects of them.
 
-    Without nodes, no pod is bound; Karpenter's nodes have NodePools and NodeClaims, pods of a DaemonSet a DaemonSet.
+    Without nodes, no pod is bound and no NodeClaim names one; Karpenter's nodes have NodePools and NodeClaims, pods of
+    a DaemonSet a DaemonSet.
     Its chart installs a PodDisruptionBudget, and controllers write events all the time.
     """
     if not pile.has(Kind.NODE):
-        is_bound = any(pod.node_name for pod in pile.pods)
-        return (*VOLUME_KINDS, *((Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM) if is_bound else ()))
+        of_nodes = any(pod.node_name for pod in pile.pods) or any(claim.node_name for claim in pile.nodeclaims)
+        return (*VOLUME_KINDS, *((Kind.NODE, Kind.POD, Kind.NODEPOOL, Kind.NODECLAIM) if of_nodes else ()))
     is_karpenters = any(NODEPOOL in node.labels for node in pile.nodes)
     of_karpenter = (Kind.NODEPOOL, Kind.NODECLAIM) if is_karpenters else ()
     lacks_both = is_karpenters and not (pile.has(Kind.PDB) or pile.has(Kind.EVENT))

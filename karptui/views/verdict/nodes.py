@@ -11,6 +11,7 @@ from karptui.kube.units import age_text, clock_text, count_text, counted, first_
 from karptui.views.sanitize import short_name
 from karptui.views.verdict.parts import (
     NAMED,
+    SHARED,
     Reasons,
     Say,
     age_in_brackets,
@@ -59,8 +60,8 @@ def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         ago = age_text(finding.since_ns or now_ns, now_ns)
         gone = f"{nodes_text(finding)} disappeared in the last {ago} without a drain: their instances no longer exist"
         spot = f"{counted(finding.of_nodes, 'spot node')} {verb(finding.of_nodes, 'needs', 'need')}"
-        queue = f"its {spot} a working interruption queue (INTERRUPTION_QUEUE)"
-        return f"{gone}, and Karpenter reported no interruption; {queue}"
+        queue = f"; its {spot} a working interruption queue (INTERRUPTION_QUEUE)" if finding.of_nodes else ""
+        return f"{gone}, and Karpenter reported no interruption{queue}"
     kind = f"{finding.detail} node" if finding.detail else "node"
     of = f"{count_text(finding.nodes)} of {count_text(finding.of_nodes)} {kind}s"
     if not finding.of_nodes:
@@ -91,12 +92,15 @@ def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"{nodes} {times}{last_text(finding, now_ns)}{killed}; {are} ready now"
     if finding.reasons:
         why += f"; its memory ran out before ({finding.reasons[0]})"
+    if finding.apart:
+        shared, value = finding.apart
+        why += f"; all of them are {SHARED[shared].format(value)}, and the others are ready"
     if finding.manner == "emptied":
         why = "; cordoned and emptied before, as for a reboot"
     if finding.nodes == 1:
         return f"node {names_text(finding.names)} has not been ready{lasting(finding, now_ns)}{why}"
     every = "all " if finding.of_nodes else ""
-    nodes = f"{every}{nodes_text(finding)}{of_pools(finding) * (not every)}{where} ({names_text(finding.names)})"
+    nodes = f"{every}{nodes_text(finding)}{of_pools(finding)}{where} ({names_text(finding.names)})"
     return f"{nodes} have not been ready{lasting(finding, now_ns)}{why}{pods_pending(finding)}"
 
 

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 
 NAMED: Final = 2
 """Maximum number of objects named; the others are counted."""
+SHARED: Final[Mapping[str, str]] = {
+    "platform": "{}",
+    "family": "{} nodes",
+    "zone": "nodes in {}",
+    "pool": "nodes of NodePool {}",
+    "image": "nodes with {}",
+    "node": "node {}",
+}
+"""Nodes with a property that others lack, by `Shared`."""
 _MANY_PREEMPTED: Final = 3
 """Preemption happens now and then; from this many pods of a workload on it is named."""
 QUOTED: Final = 160
@@ -32,10 +41,10 @@ _CODES: Final = (
 _BOILERPLATE: Final = re.compile(
     r"^creating instance, (?:insufficient capacity, )?with fleet error\(s\), |^creating instance failed[:,] "
     r"|\bresource Pod/\S+ was blocked due to the following policies |\.? (?:To do so,? )?please visit https?://\S+"
-    r"|\. To scale beyond this limit, .+| \(will try a different [^)]+\)$",
+    r"|\. To scale beyond this limit, .+|\. request id: \S+ Data: .+| \(will try a different [^)]+\)$",
     re.IGNORECASE,
 )
-"""Beginnings of errors of launches and of Kyverno, links, and the end of Azure's: they leave little room."""
+"""Beginnings of errors of launches and of Kyverno, links, ends of Azure's and Alibaba's: they leave little room."""
 _CAUSE: Final = re.compile(r"(?:(?:\bapi error|ERROR CODE:) |\b(?=x509: ))(\w+: .+)", re.DOTALL)
 """The cause at the end of nested errors: of AWS's and Azure's clients, and of certificates that are refused."""
 _HIDDEN: Final = "Instance launch failed"
@@ -45,6 +54,8 @@ _BEFORE_WEBHOOK: Final = re.compile(r"^.*?(?=admission webhook \")", re.DOTALL)
 _UNAUTHORIZED: Final = "UnauthorizedOperation"
 _ACTION: Final = re.compile(r"not authorized to perform: (\w+:\w+)(?: on resource: \S*?([^\s:/]+)(?:\s|$))?")
 _DISALLOWED: Final = re.compile(r"was disallowed by policy\. Reasons: '([^']+?)\.?'")
+_PATH: Final = re.compile(r"/subscriptions/[^\s'\"]*/")
+"""The long way to a resource of Azure, before its name."""
 _NOT_PERMITTED: Final = re.compile(r"does not have permission to perform action\(s\) '([^']+)'")
 """Azure's words about a policy, and about a right that Karpenter's identity lacks."""
 Reasons = Mapping[str, str]
@@ -165,6 +176,7 @@ def quoted(message: str) -> str:
     elif (action := _NOT_PERMITTED.search(message)) is not None:
         plain = f"Karpenter's identity may not perform {action[1]}"
     message = _BOILERPLATE.sub("", " ".join(_BEFORE_WEBHOOK.sub("", message).split())).removesuffix(".")
+    message = _PATH.sub("…/", message)
     cause = _CAUSE.search(message)
     message = cause[1] if cause is not None else message
     if message.endswith(_HIDDEN):

@@ -10,6 +10,7 @@ from karptui.kube.units import age_text, count_text, counted, first_of, span_tex
 from karptui.views.sanitize import short_name
 from karptui.views.verdict.parts import (
     NAMED,
+    SHARED,
     Reasons,
     Say,
     lasting,
@@ -24,14 +25,6 @@ from karptui.views.verdict.pools import in_time
 if TYPE_CHECKING:
     from karptui.verdict.finding import ClusterFinding
 
-_SHARED: Final[Mapping[str, str]] = {
-    "platform": "{}",
-    "family": "{} nodes",
-    "zone": "nodes in {}",
-    "pool": "nodes of NodePool {}",
-    "image": "nodes with {}",
-    "node": "node {}",
-}
 _SIGNALS: Final[Mapping[str, str]] = {
     "132": "illegal instruction, for example one that these processors lack",
     "137": "killed, for example because its liveness probe fails",
@@ -128,7 +121,7 @@ def _crashing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _crashing_apart(finding: ClusterFinding, _: int, __: Reasons) -> str:
     image, *pods = finding.names
     shared, *values = finding.reasons
-    bad, *good = [_SHARED[shared].format(short_name(value)) for value in values]
+    bad, *good = [SHARED[shared].format(short_name(value)) for value in values if value]
     good = good or ["other nodes"]
     crash = f"{counted(finding.pods, 'pod')} {first_of(uncounted(pods, finding.pods), NAMED)} crash again and again"
     apart = f"on {bad} and run on {first_of(good, NAMED)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from karptui.aws.capacity import PRIVATE_IPV4
+from karptui.aws.capacity import POD_ENI, PRIVATE_IPV4
 from karptui.karpenter.instance_type import error_words
 from karptui.kube.units import age_text, count_text, counted, first_of, verb
 from karptui.views.verdict.parts import (
@@ -14,6 +14,7 @@ from karptui.views.verdict.parts import (
     Say,
     after,
     age_in_brackets,
+    dead_webhook_text,
     kubelet_words,
     last_text,
     lasting,
@@ -118,7 +119,10 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
             instances = f"{counted(finding.nodes, 'instance')}{of_pools(finding)}"
             nodes = f"{instances} joined as {several} ({names_text(finding.names)})"
         still = f"{verb(finding.nodes, 'is', 'are')} still not registered{after(finding, now_ns)}"
-        joined = f"{nodes} and {still}: {quoted(finding.detail)}"
+        why = quoted(finding.detail)
+        if finding.reasons:
+            why = f"Karpenter cannot change nodes without {dead_webhook_text(*finding.reasons)}"
+        joined = f"{nodes} and {still}: {why}"
         return f"{joined}{gives_up}{pods_pending(finding, now_ns)}"
     if finding.detail:
         state = f"{claims} cannot launch{lasting(finding, now_ns)}: {quoted(finding.detail)}"
@@ -151,6 +155,7 @@ def _why_unregistered(finding: ClusterFinding) -> str:
 
 
 _OFFERED_IF: Final[Mapping[str, str]] = {
+    POD_ENI: "which the VPC CNI offers only if its setting ENABLE_POD_ENI is true",
     PRIVATE_IPV4: "which EKS offers only if the ConfigMap amazon-vpc-cni sets enable-windows-ipam to true",
 }
 """What some resources depend on, by name."""
@@ -170,7 +175,8 @@ def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         promise = verb(len(finding.overlays), "promises", "promise")
         why += f", which {of_kind('NodeOverlay', finding.overlays)} {promise}"
     if finding.agent:
-        why += f", and DaemonSet {finding.agent[0]} does not tolerate {first_of(finding.agent[1:], NAMED)}"
+        does = f"tolerate {first_of(finding.agent[1:], NAMED)}" if finding.agent[1:] else "select such nodes"
+        why += f", and DaemonSet {finding.agent[0]} does not {does}"
     still = f"{verb(finding.nodes, 'is', 'are')} still not initialized{after(finding, now_ns)}"
     return f"{nodes} {still}{why}{pods_pending(finding)}"
 

@@ -37,6 +37,7 @@ def pending_reasons(view: ClusterView) -> Reasons:
     report = view.pending
     if report is None:
         return {}
+    from karptui.decode.kinds import Kind  # noqa: PLC0415 - as above
     from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
     from karptui.pending.disagreements import DECISIVE, DisagreementCode  # noqa: PLC0415 - as above
     from karptui.session.verdict import is_guess  # noqa: PLC0415 - as above
@@ -55,6 +56,8 @@ def pending_reasons(view: ClusterView) -> Reasons:
             return disagreement_text(nominated)
         if group.cause is Cause.CLAIM and place is not None and report.now_ns - group.since_ns >= LATE_NS:
             why = ": no event says why, Karpenter's log may" if view.state.events else ""
+            if Kind.EVENT in view.hidden:
+                why = ": events were not read, which may say why, as Karpenter's log may"
             longest_ns = round(view.evidence.settings.batch_max_seconds * NS_PER_SECOND)
             if LATE_NS < longest_ns > report.now_ns - group.since_ns:
                 why = f": Karpenter first collects pods for up to {span_text(longest_ns)} (BATCH_MAX_DURATION)"
