@@ -138,7 +138,7 @@ def _pod(pod: Pod, said_ns: int) -> ControllerPod:
         is_ready=bool(pod.ready) and not pod.is_terminating,
         is_scheduled=bool(pod.node_name),
         waiting_reason=pod.waiting_reason,
-        exit_reason=pod.exit_reason,
+        exit_reason=str(pod.trouble.exit_code or "Error") if pod.exit_reason == "Error" else pod.exit_reason,
         restarts=pod.restarts,
         exited_ns=pod.exited_ns or None,
         since_ns=since_ns or None,

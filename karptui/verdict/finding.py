@@ -441,7 +441,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     user_data: tuple[str, ...] = ()
     """EC2NodeClass whose user data keeps its instances from joining, and the labels there that the kubelet refuses.
 
-    Without labels there is no user data, and no AMI family that Karpenter writes some for.
+    Without labels there is no user data, and no AMI family that Karpenter writes some for. Instead of labels there is
+    the field `METADATA_ENDPOINT` if that switches the instance metadata service off.
     """
     nameless: tuple[str, ...] = ()
     """Nodes without a provider ID that joined since its NodeClaims were created."""
@@ -633,7 +634,7 @@ class ControllerPod(msgspec.Struct, frozen=True, kw_only=True):
     waiting_reason: str = ""
     """``CrashLoopBackOff``, ``ImagePullBackOff``, …"""
     exit_reason: str = ""
-    """Why a container of it ended last: ``OOMKilled``, ``Error``."""
+    """Why a container of it ended last: ``OOMKilled``, or its exit code."""
     restarts: int = 0
     exited_ns: int | None = None
     """When a container of it ended last; None if none has, or that is not known."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.aws.nodeclass import CUSTOM
-from karptui.aws.user_data import refused_labels
+from karptui.aws.user_data import METADATA_ENDPOINT, refused_labels
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.churn.life import LAUNCHING, Removal, command_reason
 from karptui.disruption.codes import Code
@@ -489,6 +489,8 @@ def _user_data_fault(case: VerdictCase, claim: NodeClaim) -> tuple[str, ...]:
     nodeclass = case.nodeclasses.get(claim.node_class_ref.key)
     if nodeclass is None or nodeclass.kind != EC2_KIND:
         return ()
+    if (nodeclass.spec.get("metadataOptions") or {}).get("httpEndpoint") == "disabled":
+        return nodeclass.name, METADATA_ENDPOINT
     user_data = nodeclass.spec.get("userData")
     labels = refused_labels(str(user_data or ""))
     # A redacted recording holds the kubelet's settings only, which may be none.

@@ -322,7 +322,9 @@ def _vanished(case: VerdictCase) -> Iterator[ClusterFinding]:
         return
     if not spot or any(line.claim is None for line in spot):
         told = {event.involved_name for event in case.events if "karpenter" in event.source}
-        gone = {name: last_ns for name, last_ns in gone.items() if name in told}
+        joined = {event.involved_name: event.last_ns for event in case.recent("RegisteredNode", kind="Node")}
+        shortest_ns = min((pool.expire_after_ns or HOUR_NS for pool in case.pools), default=HOUR_NS)
+        gone = {n: ns for n, ns in gone.items() if n in told and n in joined and ns - joined[n] < shortest_ns}
         spot = []
     drained = {event.involved_name for event in case.recent(*_DRAINING, kind="Node")}
     names = sorted(gone.keys() - drained - {line.name for line in case.nodes})

@@ -395,6 +395,51 @@ def agent_does_not_select_the_pool(c: Cluster) -> None:
     nominated(c, pods, pairs, last="20s", count=8)
 
 
+@incident(
+    story="A security baseline switched the instance metadata service off in EC2NodeClass secure (httpEndpoint: disabled). The bootstrap of Amazon Linux 2023 reads its configuration there: no new instance joins for 13 minutes. Four pods are pending.",
+    cause="2 instances of secure have not joined for 13 minutes: EC2NodeClass secure disables the instance metadata service (httpEndpoint), which nodes need to join; 4 pods are pending.",
+    thread="awslabs/amazon-eks-ami#2632, kubernetes/kops#12066",
+    must=[r"regist|join", r"EC2NodeClass secure", r"metadata|httpEndpoint|IMDS", n(4), r"1[23] ?m"],
+    must_not=[LAUNCHES, ICE, ROOM],
+)
+def metadata_service_is_disabled(c: Cluster) -> None:
+    usual(c)
+    add_nodeclass(c, "secure", spec={"metadataOptions": {"httpEndpoint": "disabled", "httpTokens": "required"}})
+    add_pool(c, "secure", nodeclass="secure")
+    pairs = [add_node(c, "secure", "m6i.xlarge", zone, age="13m", stage="Launched") for zone in c.zones[:2]]
+    nominated(c, waiting(c, "pci/vault", 4, "14m", pool="secure"), pairs, last="20s", count=9)
+
+
+@incident(
+    story="Karpenter 1.4 with the feature gate ReservedCapacity off. NodePool reserved allows capacity type reserved only; its EC2NodeClass selects a reservation with four free instances, which this Karpenter does not look at. Three pods are pending for an hour.",
+    cause="3 pods of ml/fit are pending for an hour: NodePool reserved allows reserved capacity only, and Karpenter's feature gate ReservedCapacity is off.",
+    thread="aws/karpenter-provider-aws#8012",
+    must=["ml/fit", n(3), r"reserved", r"ReservedCapacity|feature gate"],
+    must_not=[LAUNCHES, ROOM, r"sold out"],
+    settings={"FEATURE_GATES": "ReservedCapacity=false"},
+    karpenter_version="1.4.0",
+)
+def reserved_capacity_without_the_gate(c: Cluster) -> None:
+    usual(c)
+    reservation = {
+        "id": "cr-0f1e2d3c4b5a69788",
+        "availabilityZone": c.zones[0],
+        "instanceType": "m7i.2xlarge",
+        "instanceMatchCriteria": "targeted",
+        "ownerID": "111122223333",
+        "reservationType": "default",
+        "state": "active",
+    }
+    add_nodeclass(
+        c,
+        "reserved",
+        spec={"capacityReservationSelectorTerms": [{"id": reservation["id"]}]},
+        status={"capacityReservations": [reservation]},
+    )
+    add_pool(c, "reserved", capacity=("reserved",), families=("m7i",), nodeclass="reserved")
+    waiting(c, "ml/fit", 3, "1h", pool="reserved")
+
+
 def _virtual_node(c: Cluster, name: str, kubelet: str, labels: dict[str, str]) -> NodePair:
     pair = add_group_node(c, "m6i.xlarge", c.zones[0], age="277d")
     assert pair.node is not None
@@ -548,3 +593,28 @@ def fine_beta_without_conditions(c: Cluster) -> None:
     for item in c.objects:
         if item["kind"] in ("NodePool", "EC2NodeClass"):
             item["status"].pop("conditions", None)
+
+
+@quiet(
+    story="Four CI nodes expired after an hour, idle, and Karpenter removed them; the cloud controller reports the Nodes. The pool launches new ones with the next jobs.",
+    cause="idle nodes expired and were removed.",
+    thread="kubernetes-sigs/karpenter#1018",
+    must_not=["disappear"],
+)
+def fine_idle_nodes_expired(c: Cluster) -> None:
+    usual(c, 5)
+    add_pool(c, "ci", template={"expireAfter": "1h"}, disruption={"consolidateAfter": "2h"})
+    for number in range(4):
+        name = f"ip-10-24-{60 + number}-{11 + number}.ec2.internal"
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": f"gone-{number}"}}
+        c.event(
+            node, "DisruptionBlocked", "Node is nominated for a pending pod", last=f"{50 - 5 * number}m", kind="Normal"
+        )
+        c.event(
+            node,
+            "DeletingNode",
+            f"Deleting node {name} because it does not exist in the cloud provider",
+            last=f"{6 + 4 * number}m",
+            kind="Normal",
+            source="cloud-node-lifecycle-controller",
+        )

@@ -295,6 +295,8 @@ def _unreserved(context: AdviceContext, pool: NodePool) -> str:
     nodeclass = context.ec2_nodeclass_of(pool)
     if allowed != {RESERVED} or nodeclass is None:
         return ""
+    if not context.settings.gate("ReservedCapacity"):
+        return "it allows only reserved capacity, and the feature gate ReservedCapacity is off"
     why = (
         f"it allows only reserved capacity, and {pool.node_class_ref.kind} {nodeclass.name} has no capacity reservation"
     )

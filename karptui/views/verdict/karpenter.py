@@ -39,7 +39,7 @@ def _karpenter_down(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if pod is not None and pod.waiting_reason:
         reasons.append(pod.waiting_reason)
     if pod is not None and pod.exit_reason:
-        reasons.append(f"last exit {pod.exit_reason}")
+        reasons.append(f"last exit {'code ' * pod.exit_reason.isdigit()}{pod.exit_reason}")
     if pod is not None and pod.restarts:
         reasons.append(counted(pod.restarts, "restart"))
     why = f" ({', '.join(reasons)})" if reasons else ""

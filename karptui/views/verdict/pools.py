@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from karptui.aws.capacity import POD_ENI, PRIVATE_IPV4
+from karptui.aws.user_data import METADATA_ENDPOINT
 from karptui.karpenter.instance_type import error_words
 from karptui.kube.units import age_text, count_text, counted, first_of, verb
 from karptui.views.verdict.parts import (
@@ -150,6 +151,9 @@ def _why_unregistered(finding: ClusterFinding) -> str:
     if not labels:
         lacks = f"EC2NodeClass {nodeclass} has amiFamily Custom and no userData"
         return f": {lacks}, so nothing but the AMI can make them join"
+    if labels == [METADATA_ENDPOINT]:
+        off = f"EC2NodeClass {nodeclass} switches the instance metadata service off ({METADATA_ENDPOINT})"
+        return f": {off}, without which instances do not learn which cluster to join"
     refused = f"the kubelet does not start with the node label {first_of(labels, NAMED)}"
     return f": {refused} in the user data of EC2NodeClass {nodeclass}"
 
