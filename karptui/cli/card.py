@@ -15,6 +15,7 @@ from karptui.cli.option_values import duration, file_name
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_why_flags
 from karptui.files import write_file
 from karptui.kube.timestamps import format_second
+from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -155,7 +156,6 @@ def _happened(file: Path) -> Iterator[str]:
     from karptui.session.predictions import shares_of_marks
     from karptui.sources.history.store import History, is_history
     from karptui.views.history import prediction_text
-    from karptui.views.sanitize import clean
 
     if not is_history(file):
         yield "A recording holds one moment: what happened before is not known."

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.cli.main import COMMANDS, actions_of
 from karptui.cli.streams import put
 from karptui.views.sanitize import page
 
@@ -35,8 +36,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the script."""
-    from karptui.cli.main import COMMANDS
-
     flags = {name: _flags(name) for name in COMMANDS}
     of_app = _flags(None)
     scripts = {"bash": _bash, "zsh": _zsh, "fish": _fish}
@@ -47,8 +46,6 @@ def run(args: argparse.Namespace) -> int:
 @cache
 def first_words(command: str) -> tuple[str, ...]:
     """Return the words of which a command takes one as its first argument, if any."""
-    from karptui.cli.main import actions_of
-
     if command == "explain":
         return _EXPLAINED
     first = next((action for action in actions_of(command) if not action.option_strings), None)
@@ -57,14 +54,10 @@ def first_words(command: str) -> tuple[str, ...]:
 
 def _takes_files(command: str) -> bool:
     """Whether the command has arguments that are no flags, and free."""
-    from karptui.cli.main import actions_of
-
     return any(not action.option_strings and not action.choices for action in actions_of(command))
 
 
 def _flags(command: str | None) -> tuple[Flag, ...]:
-    from karptui.cli.main import actions_of
-
     return tuple(
         Flag(
             names=tuple(action.option_strings),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.actions.action import KINDS_OF, MOST_REPLICAS, Action, ActionError, Operation
+from karptui.actions.action import KINDS_OF, MOST_REPLICAS, Action, ActionError, Operation, action_on, applied, named
 from karptui.cli.errors import UsageError, say
 from karptui.cli.evidence import await_prices, configuration, evidence_for
 from karptui.cli.option_values import number, seconds
@@ -120,8 +120,6 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _actions(args: argparse.Namespace) -> Iterator[Action]:
-    from karptui.actions.action import action_on, named
-
     operation = Operation(args.action)
     if operation is Operation.APPLY:
         yield from _applied(args.filename)
@@ -132,7 +130,6 @@ def _actions(args: argparse.Namespace) -> Iterator[Action]:
 
 
 def _applied(files: Sequence[str]) -> Iterator[Action]:
-    from karptui.actions.action import applied
     from karptui.cli.plan import read_manifests
     from karptui.kube.yaml_reader import YamlError, load_documents
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from karptui.cli import heartbeat
 from karptui.errors import RequestError
+from karptui.views.sanitize import clean
 
 _RUNNING: Final = SimpleNamespace(command="")
 
@@ -23,8 +24,6 @@ def begin(command: str | None) -> None:
 
 def say(sentence: str) -> None:
     """Print a message to standard error."""
-    from karptui.views.sanitize import clean
-
     heartbeat.clear()
     if sys.stderr is not None:
         name = f"karptui {_RUNNING.command}" if _RUNNING.command else "karptui"
@@ -33,8 +32,6 @@ def say(sentence: str) -> None:
 
 def show_progress(text: str) -> None:
     """Show progress on a terminal until something else is printed, in place of the progress before."""
-    from karptui.views.sanitize import clean
-
     heartbeat.show(clean(f"karptui {_RUNNING.command}: {text}"))
 
 

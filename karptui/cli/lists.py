@@ -33,6 +33,7 @@ from karptui.cli.options import (
 )
 from karptui.clock import LocalZone
 from karptui.decode.kinds import Kind
+from karptui.karpenter.nodeclaim import claim_key
 
 if TYPE_CHECKING:
     from karptui.session.pods import PodEntry
@@ -156,7 +157,6 @@ def _pending(args: argparse.Namespace, loaded: Loaded) -> Loaded:
 
 
 def _claims(args: argparse.Namespace, loaded: Loaded) -> Loaded:
-    from karptui.karpenter.nodeclaim import claim_key
     from karptui.session.claims import claim_entries
     from karptui.views.claims import TABLE
 

@@ -17,12 +17,14 @@ from karptui.cli.errors import UsageError
 from karptui.cli.evidence import await_prices, evidence_for, evidence_source, measured_once
 from karptui.cli.options import MOST_SIMULATED
 from karptui.cli.source import open_source
-from karptui.sources.source import COMPLETE, Phase
+from karptui.decode.kinds import Kind
+from karptui.sources.source import COMPLETE, Mailbox, Phase
+from karptui.state.cluster import EMPTY
+from karptui.state.reducer import reduce
 
 if TYPE_CHECKING:
     from karptui.aws.evidence import Evidence
     from karptui.config import Config
-    from karptui.decode.kinds import Kind
     from karptui.session.cluster_view import ClusterView
     from karptui.sources.snapshot.reader import Snapshot
     from karptui.sources.source import Source, SourceStatus
@@ -88,7 +90,6 @@ def load(
     Raises:
         RequestError: The cluster cannot be read.
     """
-    from karptui.decode.kinds import Kind
     from karptui.session.cluster_view import ClusterView
     from karptui.session.readiness import ASKED_BY_ENGINES
     from karptui.session.refusals import with_refusals
@@ -136,9 +137,6 @@ class Following:
     """A source that is being read; the state of its cluster so far, and the status of every kind."""
 
     def __init__(self, source: Source) -> None:
-        from karptui.sources.source import Mailbox
-        from karptui.state.cluster import EMPTY
-
         self.source = source
         self.state: ClusterState = EMPTY
         self.statuses: dict[Kind, SourceStatus] = {}
@@ -147,8 +145,6 @@ class Following:
 
     def update(self, seconds: float = 0.0) -> None:
         """Take over what has arrived; wait for news before, up to a time limit."""
-        from karptui.state.reducer import reduce
-
         if seconds:
             self._mailbox.wait_for_news(seconds)
         mail = self._mailbox.drain()

@@ -24,6 +24,7 @@ from mcp.server.stdio import stdio_server
 
 from karptui import __version__
 from karptui.cli.errors import say
+from karptui.cli.option_values import past_time
 from karptui.cli.options import LIVE_FLAGS, PRICE_FLAGS, cluster_words
 from karptui.errors import RequestError
 from karptui.paths import own_command
@@ -313,7 +314,6 @@ async def _run(words: list[str], stdin: str = "", folder: Path | None = None) ->
 
 
 def _redact_history(args: argparse.Namespace, line: Line, folder: Path) -> list[str]:
-    from karptui.cli.option_values import past_time
     from karptui.cli.record import redactor
     from karptui.cli.source import chosen_history
     from karptui.sources.history.redacted import write_redacted

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.errors import UsageError
@@ -200,8 +201,6 @@ def _settings(args: argparse.Namespace) -> Config:
     Raises:
         RequestError: naming the file, variable or flag, and the setting that cannot be used.
     """
-    from pathlib import Path
-
     from karptui.config import load_config
     from karptui.paths import config_file
 

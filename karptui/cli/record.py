@@ -14,7 +14,7 @@ from karptui.cli.option_values import target_name
 from karptui.cli.options import add_cluster_flags, add_evidence_flags, refuse_live
 from karptui.cli.source import check_times, local_history, read_snapshot, resolve
 from karptui.cli.streams import put
-from karptui.clock import SystemClock
+from karptui.clock import FrozenClock, SystemClock
 from karptui.decode.kinds import Kind, kind_of
 from karptui.files import read_file, write_file
 from karptui.paths import state_dir
@@ -95,7 +95,6 @@ def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[di
 
 def _from_demo(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dict[str, Any], list[str]]:
     from karptui.cli.evidence import evidence_for, measure
-    from karptui.clock import FrozenClock
     from karptui.sources.demo.source import DemoSource
     from karptui.sources.snapshot.recording import build_recording
     from karptui.sources.source import Mailbox

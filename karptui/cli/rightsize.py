@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from karptui.cli.errors import UsageError, show_percent, show_progress
 from karptui.cli.listing import refuse_unsimulated, report, rows_of
 from karptui.cli.loading import load
@@ -16,6 +18,7 @@ from karptui.cli.streams import given_text, put
 from karptui.cli.whatif_scenarios import NamedBase, cluster_name
 from karptui.decode.kinds import Kind
 from karptui.errors import RequestError
+from karptui.sources.source import SourceError
 from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from karptui.decode.prometheus import Answer
     from karptui.kube.pod import Pod
     from karptui.kube.vpa import Recommendations, VerticalPodAutoscaler
-    from karptui.sources.source import Source, SourceError
+    from karptui.sources.source import Source
 
 _MOST_BYTES = 64 << 20
 
@@ -55,11 +58,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the outcome of all recommendations. Status 1 if something is missing."""
-    from msgspec.structs import replace
-
     from karptui.session.prepare import base_of
     from karptui.session.rightsizing import HOURS, PERCENTILE, live_vpas, recommendations_of, recorded_recommendations
-    from karptui.sources.source import SourceError
     from karptui.studies.rightsize import rightsize, workloads_of
     from karptui.views.column import plain
     from karptui.views.rightsize import REPORT, TABLE, headline, last_lines, more_lines, patches_text

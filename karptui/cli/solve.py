@@ -16,6 +16,7 @@ from karptui.cli.options import (
     add_snapshots,
     add_workers_flag,
 )
+from karptui.cli.whatif_scenarios import read_files
 from karptui.solve.catalogue import GOALS
 
 if TYPE_CHECKING:
@@ -63,8 +64,6 @@ def _flags() -> dict[str, tuple[str, str]]:
 
 def run(args: argparse.Namespace) -> int:
     """Print the answer. Status 1 if something is missing, 3 if no tried change reaches the goal."""
-    from karptui.cli.whatif_scenarios import read_files
-
     parameters = {name: value for name in _flags() if (value := getattr(args, _dest(name))) is not None}
     before = read_files([args.scenario])[0] if args.scenario else None
     return run_texts(args, _solve, (args.goal, parameters, args.output, before), _progress)

@@ -25,8 +25,10 @@ from karptui.cli.options import (
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import read_files
 from karptui.errors import RequestError
+from karptui.views.column import plain
 from karptui.views.prices import without_text
 from karptui.views.sanitize import clean, page
+from karptui.views.table import Rows, as_text
 
 if TYPE_CHECKING:
     from karptui.cli.whatif_scenarios import NamedBase
@@ -99,8 +101,6 @@ def _point(common: Any, value: Any, reporter: Reporter) -> SweepPoint:
 
 
 def _answer(cluster: NamedBase, sweep: Sweep, mode: Replay, points: Sequence[SweepPoint], form: str) -> int:
-    from karptui.views.column import plain
-    from karptui.views.table import Rows, as_text
     from karptui.views.values import POINT, POINTS, sweep_answer
     from karptui.views.whatif.totals import mode_text
     from karptui.whatif.sweep import SweepResult

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
+from karptui.cli.fail_on import FAILED
 from karptui.cli.many import assumption_lines, chosen, one_base, print_report, table_lines
 from karptui.cli.option_values import duration
 from karptui.cli.options import add_study_flags
@@ -36,7 +37,6 @@ def _duration(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Print the order of a pass. Status 1 if something is missing, 3 if a removable node is never evaluated."""
-    from karptui.cli.fail_on import FAILED
     from karptui.studies.timeouts import consolidation_pass
     from karptui.views.column import plain
     from karptui.views.table import Rows

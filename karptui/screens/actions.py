@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from textual import work
 from textual.binding import Binding, BindingType
 
-from karptui.actions.action import Action, ActionError, Operation, action_on, applied, operations_for
+from karptui.actions.action import API_KINDS, Action, ActionError, Operation, action_on, applied, operations_for
 from karptui.actions.audit_record import Result
 from karptui.errors import RequestError
 from karptui.karpenter.labels import DO_NOT_DISRUPT
@@ -22,6 +22,8 @@ from karptui.sources.source import SourceError
 from karptui.views.actions import comparison_lines, expected_lines, outcome_lines, preview_lines, title
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+from karptui.whatif import edits
+from karptui.whatif.edits.objects import read_document
 
 if TYPE_CHECKING:
     from karptui.session.actions import Actions, Preview
@@ -97,9 +99,6 @@ def edits_as_actions(scenario: Scenario) -> Iterator[Action]:
     Raises:
         RequestError: an edit cannot be carried out.
     """
-    from karptui.whatif import edits  # noqa: PLC0415 - the what-if or the remedies were opened before
-    from karptui.whatif.edits.objects import read_document  # noqa: PLC0415 - as above
-
     for edit in scenario.edits:
         match edit:
             case edits.PutObject():
@@ -122,8 +121,6 @@ def edits_as_actions(scenario: Scenario) -> Iterator[Action]:
 
 
 def _headed(kind: str, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    from karptui.actions.action import API_KINDS  # noqa: PLC0415 - only for what-ifs
-
     api_kind = API_KINDS.get(kind)
     api_version = f"{api_kind.group}/{api_kind.version}" if api_kind is not None else ""
     return {"apiVersion": api_version, "kind": kind, **fields, "metadata": {"name": name}}

@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from karptui import __version__
 from karptui.errors import RequestError
 from karptui.files import write_file
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp, parse_past
 from karptui.kube.units import clock_text
 from karptui.paths import own_command, typed_path
 from karptui.screens.command_line import CommandError, TypedCommand
@@ -483,7 +484,6 @@ def _history(app: CommandHost, text: str) -> None:
 
 def _about(app: CommandHost) -> None:
     async def fetch() -> str:
-        from karptui import __version__  # noqa: PLC0415 - only when asked for
         from karptui.screens.history import from_history  # noqa: PLC0415 - as above
         from karptui.session.history_report import recorded  # noqa: PLC0415 - as above
         from karptui.views.history import about_lines  # noqa: PLC0415 - as above
@@ -495,8 +495,6 @@ def _about(app: CommandHost) -> None:
 
 
 def _past(text: str) -> PastTime:
-    from karptui.kube.timestamps import parse_past  # noqa: PLC0415 - only when asked for
-
     try:
         return parse_past(text)
     except ValueError as error:
