@@ -18,7 +18,15 @@ from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.disruption.repair import policies_of
 from karptui.disruption.termination import deadline_of
 from karptui.karpenter.do_not_disrupt import OFF, value_of
-from karptui.karpenter.labels import DO_NOT_DISRUPT, DO_NOT_EVICT, HOSTNAME, INITIALIZED, SAFE_TO_EVICT, is_disrupted
+from karptui.karpenter.labels import (
+    COMPUTE_TYPE,
+    DO_NOT_DISRUPT,
+    DO_NOT_EVICT,
+    HOSTNAME,
+    INITIALIZED,
+    SAFE_TO_EVICT,
+    is_disrupted,
+)
 from karptui.karpenter.pdb_limits import PdbLimits, is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
@@ -44,7 +52,7 @@ from karptui.session.status_events import events_of_jobs, events_of_pods, events
 from karptui.session.verdict_pending import limit_lines, pending_lines
 from karptui.session.webhooks import EVICTIONS, REGISTRATIONS, dead_webhook
 from karptui.state.cluster import inventory_of
-from karptui.verdict.containers import CRASHED_NS
+from karptui.verdict.containers import CRASHED_NS, NAME_SERVERS
 from karptui.verdict.controller import CRASHING, MANY_RESTARTS
 from karptui.verdict.creation import FAILED_CREATE
 from karptui.verdict.finding import (
@@ -77,6 +85,8 @@ _LIGHT: Final = 4
 """Pods request less than this part of a nearly empty node: a quarter."""
 _REMOVED_NS: Final = 3 * MINUTE_NS
 """A node group removes instances without a word; their nodes are gone within this time."""
+_DRIVER: Final = frozenset({"csi", "controller"})
+"""Words in the names of Deployments that create, attach and detach the volumes of a driver."""
 _PROTECTING: Final = (WhyCode.DND, WhyCode.PDB)
 
 
@@ -114,6 +124,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             unended=pods.unended,
             resizing=pods.resizing,
             outlived=tuple(_outlived(view, pods.outlived)),
+            idle=_idle(view, pods) if Kind.POD not in hidden else (),
             pools_of=_pools_of_moved(view, pause),
             running_on=_running_on(view, [*pods.crashing, *pods.unready], pause),
             replicas={key: (pods.counts[key], count) for key, count in replicas.items() if Kind.POD not in hidden},
@@ -423,6 +434,25 @@ def _hidden_text(view: ClusterView, kind: Kind) -> str:
     is_list = kind is Kind.POD and view.statuses[kind].is_left_out
     first = next(iter(view.state.pods.values()), None) if is_list else None
     return f"{plural(kind)} outside namespace {first.namespace}" if first is not None else plural(kind)
+
+
+def _idle(view: ClusterView, pods: _PodsByFinding) -> tuple[str, ...]:
+    """Return Deployments of name servers and of the controllers of volume drivers without a pod, if pods fail."""
+    if not (pods.crashing or pods.unready or pods.starting):
+        return ()
+    drivers = (volume.csi_driver.split(".") for volume in view.state.of(Kind.PV).values())
+    # EKS Auto Mode attaches volumes and resolves names outside of the cluster.
+    of_drivers = {part for parts in drivers if "eks" not in parts for part in parts}
+    is_auto = any(node.labels.get(COMPUTE_TYPE) == "auto" for node in view.state.nodes.values())
+    needed = set[str]()
+    for workload in view.state.of(Kind.DEPLOYMENT).values():
+        words = {*workload.name.split("-")}
+        is_driver = words >= _DRIVER and not of_drivers.isdisjoint(words - _DRIVER)
+        if is_driver or (workload.name in NAME_SERVERS and not is_auto):
+            needed.add(workload.key)
+    active = [pod for pod in view.state.pods.values() if pod.is_active] if needed else []
+    owners = ((pod.namespace, owner.name) for pod in active if (owner := controller_of(pod.owners)) is not None)
+    return tuple(sorted(needed - {f"{namespace}/{name.rpartition('-')[0]}" for namespace, name in owners}))
 
 
 def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:

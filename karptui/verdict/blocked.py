@@ -118,9 +118,10 @@ def manner_of(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> 
     if why is WhyCode.PDB:
         is_closed = any(blocker.code is Code.PDB_MULTIPLE or blocker.value in closed_pdbs for blocker in blockers)
         return Manner.NEVER if is_closed else Manner.PLAIN
-    if why is not WhyCode.BUDGET or any(blocker.until_ns is not None for blocker in blockers):
-        return Manner.PLAIN
-    return Manner.USED_UP if line.findings is not None and line.findings.why.of else Manner.NEVER
+    if why is WhyCode.BUDGET and line.findings is not None and line.findings.why.of:
+        return Manner.USED_UP
+    is_always = why is WhyCode.BUDGET and all(blocker.until_ns is None for blocker in blockers)
+    return Manner.NEVER if is_always else Manner.PLAIN
 
 
 def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case: VerdictCase) -> ClusterFinding:

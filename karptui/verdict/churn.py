@@ -30,11 +30,17 @@ _SCALED: Final = re.compile(r"Scaled (up|down) replica set (\S+)(?: to (\d+))?(?
 _RESIZED: Final = re.compile(r"New size: (\d+);")
 FEWEST_SWINGS: Final = 3
 """A workload that is scaled up and down this often within an hour swings."""
+FEWEST_ROLLOUTS: Final = 6
+"""Users do not roll out a Deployment this often within an hour."""
+ROLLOUTS: Final = "rollouts"
+"""Detail of a finding about a Deployment that is not scaled, but rolled out again and again."""
 TERMINATION_HANDLER: Final = "aws-node-termination-handler"
 """Source of the events of the AWS Node Termination Handler."""
-_NO_SCALE: Final = "FailedGetScale"
-_NOT_SCALED: Final = ("FailedGetResourceMetric", "FailedGetExternalMetric", "FailedGetPodsMetric", _NO_SCALE)
-"""Reasons of events if a HorizontalPodAutoscaler cannot read a metric, or cannot read its target."""
+_NO_TARGET: Final = ("FailedGetScale", "FailedRescale", "AmbiguousSelector")
+"""Reasons of events if a HorizontalPodAutoscaler cannot read or scale its target, or several scale the same."""
+_METRIC_KINDS: Final = ("Resource", "ContainerResource", "External", "Object", "Pods")
+_NOT_SCALED: Final = (*_NO_TARGET, *(f"FailedGet{kind}Metric" for kind in _METRIC_KINDS))
+"""These, and those of one that cannot read a metric."""
 _METRICS: Final = "metrics API: "
 """In their messages, before the error; which metric is not read does not matter."""
 _SAVING: Final = (Removal.EMPTY, Removal.UNDERUTILIZED)
@@ -170,10 +176,11 @@ def _expired_again(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _scaled_again(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield workloads that are scaled up and down again and again, while Karpenter removes nodes that they leave."""
+    """Yield workloads that are scaled up and down, or rolled out, while Karpenter removes nodes that they leave."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     replicas: defaultdict[str, set[int]] = defaultdict(set)
     events: defaultdict[str, list[Event]] = defaultdict(list)
+    revisions: defaultdict[str, dict[str, Event]] = defaultdict(dict)
     for event in case.recent("ScalingReplicaSet"):
         match = _SCALED.match(event.message)
         if match is None:
@@ -182,7 +189,13 @@ def _scaled_again(case: VerdictCase) -> Iterator[ClusterFinding]:
         counts[key][match[1]] += event.count
         replicas[key].update(int(number) for number in match.groups()[2:] if number)
         events[key].append(event)
+        if match[1] == "up":
+            revisions[key_of(event)][match[2]] = event
     _count_rescales(case, counts, replicas, events)
+    often = {key: events_of for key, events_of in revisions.items() if len(events_of) >= FEWEST_ROLLOUTS}
+    for key, events_of in often.items():
+        counts[key], replicas[key] = Counter(up=len(events_of), down=len(events_of)), set()
+        events[key] = [*events_of.values()]
     for key, times in counts.items():
         first_ns = min(event.first_ns for event in events[key])
         removed = _removed_since(case, first_ns)
@@ -201,6 +214,7 @@ def _scaled_again(case: VerdictCase) -> Iterator[ClusterFinding]:
             nodes=len(removed),
             pods=min(times.values()),
             reasons=tuple(str(number) for number in (min(replicas[key]), max(replicas[key]))) if replicas[key] else (),
+            detail=ROLLOUTS if key in often else "",
             manner=Manner.SCALED,
             screen="events",
         )
@@ -266,7 +280,7 @@ def _without_metrics(case: VerdictCase) -> Iterator[ClusterFinding]:
             objects=tuple(f"HorizontalPodAutoscaler/{name}" for name in names),
             names=names,
             words=message,
-            manner=Manner.MISSING if events[0].reason == _NO_SCALE else Manner.PLAIN,
+            manner=Manner.MISSING if events[0].reason in _NO_TARGET else Manner.PLAIN,
             screen="events",
         )
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from karptui.disruption.churn.moves import EVICTED, KUBELET, is_eviction
 from karptui.karpenter.labels import OS
+from karptui.kube.group import group_by
 from karptui.kube.objects import Event
 from karptui.kube.pod import CREATING, NOT_STARTED, UNSTARTABLE
 from karptui.kube.timestamps import MINUTE_NS
@@ -102,6 +104,8 @@ TOGETHER_NS: Final = 2 * MINUTE_NS
 UNENDED_NS: Final = 10 * MINUTE_NS
 """The kubelet ends a pod seconds after its grace period; controllers remove their finalizers in minutes."""
 _DAEMONSET: Final = "DaemonSet/"
+NAME_SERVERS: Final = frozenset({"coredns", "kube-dns"})
+"""Deployments that resolve the names of Services."""
 FEWEST_ALIKE: Final = 3
 """From this many crashing pods on it is no accident that their nodes share something."""
 _FAMILIES: Final = ("/instance-family", "/sku-family")
@@ -110,14 +114,32 @@ _FAMILIES: Final = ("/instance-family", "/sku-family")
 
 def container_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield findings about the containers of pods on nodes."""
+    yield from idle_findings(case)
     yield from starting_findings(case)
     yield from crashing_findings(case)
-    yield from gated_findings(case)
+    yield from waiting_findings(case)
     yield from unready_findings(case)
     yield from unended_findings(case)
-    yield from unresized_findings(case)
     yield from rejected_findings(case)
     yield from outlived_findings(case)
+
+
+def idle_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield name servers and volume drivers' controllers that run no pod, if pods fail that may need them."""
+    failing = {pod.controller for pod in (*case.crashing, *case.unready)}
+    late = [pod for pod in case.starting if case.now_ns - pod.since_ns >= STARTING_PATIENCE_NS]
+    for key in case.idle:
+        is_server = key.rpartition("/")[2] in NAME_SERVERS
+        if len(failing) >= FEWEST_CRASHING if is_server else late:
+            yield ClusterFinding(
+                severity=FindingSeverity.ERROR,
+                code=FindingCode.PODS_NOT_STARTING,
+                objects=(f"Deployment/{key}",),
+                names=(key,),
+                detail="names" if is_server else "volumes",
+                manner=Manner.IDLE,
+                screen="pods",
+            )
 
 
 def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -206,8 +228,11 @@ def _only_zone(lines: Mapping[str, VerdictNode], names: Sequence[str]) -> tuple[
 
 def _platforms(lines: Mapping[str, VerdictNode], names: Iterable[str]) -> tuple[str, ...]:
     """Return the platforms of nodes, such as ``linux/arm64``."""
-    nodes = [node for name in names if name in lines and (node := lines[name].node) is not None]
-    return tuple(sorted({f"{node.labels.get(OS, 'linux')}/{node.architecture}" for node in nodes}))
+    return tuple(sorted({_platform(lines[name]) for name in names if name in lines} - {""}))
+
+
+def _platform(line: VerdictNode) -> str:
+    return f"{line.node.labels.get(OS, 'linux')}/{line.node.architecture}" if line.node is not None else ""
 
 
 class _Difference(NamedTuple):
@@ -226,6 +251,8 @@ def _family(line: VerdictNode) -> str:
 
 
 SHARED: Final[Mapping[Shared, Callable[[VerdictNode], str]]] = {
+    Shared.PLATFORM: _platform,
+    Shared.NODE: lambda line: line.name,
     Shared.FAMILY: _family,
     Shared.ZONE: lambda line: line.zone,
     Shared.POOL: lambda line: line.pool,
@@ -237,18 +264,21 @@ SHARED: Final[Mapping[Shared, Callable[[VerdictNode], str]]] = {
 def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield workloads of which several pods crash, with what their nodes share if others run elsewhere."""
     lines = {line.name: line for line in case.nodes}
-    controllers: defaultdict[str, list[StartingPod]] = defaultdict(list)
     karpenter = {pod.key for pod in case.controller.pods}
-    for pod in case.crashing:
-        if pod.controller and pod.key not in karpenter:
-            controllers[pod.controller].append(pod)
-    crash_words = _crash_words(case) if controllers else {}
+    owned = (pod for pod in case.crashing if pod.controller and pod.key not in karpenter)
+    controllers = group_by(owned, lambda pod: pod.controller)
+    told = _crash_words(case) if controllers else {}
+    for common, pods in _together(case, controllers):
+        yield _of_pods(pods, "", detail=_end_of(pods), **_apart(common))
     single = [pod for pods in controllers.values() if len(pods) < FEWEST_CRASHING for pod in pods]
     single = [pod for pod in single if case.now_ns - pod.since_ns >= CRASHED_NS]
     agents = [pod for pod in single if pod.owner.startswith(_DAEMONSET)]
-    for pod in agents:
-        yield from _single_crashes([pod], FindingSeverity.WARNING)
-    yield from _single_crashes([pod for pod in single if pod not in agents], FindingSeverity.INFO)
+    # A pod of a DaemonSet serves the pods of its node, which lack it; others run elsewhere as well, for any reason.
+    lone = [(FindingSeverity.WARNING, [pod]) for pod in agents]
+    for level, pods in (*lone, (FindingSeverity.INFO, [pod for pod in single if pod not in agents])):
+        if pods:
+            yield _of_pods(pods, "", severity=level, detail=_end_of(pods), manner=Manner.CRASHING)
+    alike: defaultdict[tuple[object, ...], list[tuple[list[StartingPod], dict[str, Any]]]] = defaultdict(list)
     for controller, pods in controllers.items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
         runs = case.running_on.get(controller, ())
@@ -259,18 +289,63 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         runtime = (pod.message for pod in pods if pod.exit_reason in UNSTARTABLE)
         # A DaemonSet's pods do not replace each other: each serves its own node.
         is_replaced = bool(runs) and not pods[0].owner.startswith(_DAEMONSET)
-        yield _of_pods(
-            pods,
-            pods[0].image,
-            words=next((crash_words[pod.key] for pod in pods if pod.key in crash_words), "") or next(runtime, ""),
-            severity=FindingSeverity.WARNING if difference is None and is_replaced else FindingSeverity.ERROR,
-            since_ns=min(pod.since_ns for pod in pods),
-            of_nodes=len({*nodes, *runs}) if runs and not is_replaced else 0,
-            detail=_end_of(pods),
-            reasons=(difference.shared, difference.bad, *difference.good) if difference is not None else (),
-            container=pods[0].init_container,
-            manner=difference.manner if difference is not None else Manner.CRASHING,
-        )
+        more = {
+            "words": next((told[pod.key] for pod in pods if pod.key in told), "") or next(runtime, ""),
+            "severity": FindingSeverity.WARNING if is_replaced else FindingSeverity.ERROR,
+            "of_nodes": len({*nodes, *runs}) if runs and not is_replaced else 0,
+            "detail": _end_of(pods),
+            "container": pods[0].init_container,
+            "manner": Manner.CRASHING,
+            **_apart(difference),
+        }
+        is_own = difference is not None or more["words"] or _serves_others(pods[0])
+        alike[(controller,) if is_own else (*more.values(),)].append((pods, more))
+    for parts in alike.values():
+        # Several workloads that crash alike are one finding: it must not hide the others.
+        joined = [([*chain(*(pods for pods, _ in parts))], parts[0][1])] if len(parts) >= FEWEST_ALIKE else parts
+        for pods, more in joined:
+            yield _of_pods(pods, pods[0].image, since_ns=min(pod.since_ns for pod in pods), **more)
+
+
+def _serves_others(pod: StartingPod) -> bool:
+    """Return whether other pods need a pod: their crashes are its consequence."""
+    return pod.owner.startswith(_DAEMONSET) or pod.key.startswith("kube-system/")
+
+
+def _apart(difference: _Difference | None) -> dict[str, Any]:
+    """Return the fields of a finding that tell what only the nodes with crashing pods share."""
+    if difference is None:
+        return {}
+    is_node = difference.shared is Shared.NODE
+    return {
+        "severity": FindingSeverity.WARNING if is_node else FindingSeverity.ERROR,
+        "reasons": (difference.shared, difference.bad, *difference.good),
+        "manner": difference.manner,
+    }
+
+
+def _together(
+    case: VerdictCase, controllers: dict[str, list[StartingPod]]
+) -> Iterator[tuple[_Difference, list[StartingPod]]]:
+    """Take the pods of several workloads that fail on nodes which share something, if all their others run elsewhere.
+
+    Most of the workloads must have it in common: a few are on such nodes by chance.
+    """
+    lines = {line.name: line for line in case.nodes if line.not_ready_ns is None}
+    late = {
+        controller: pods
+        for controller, pods in controllers.items()
+        if case.running_on.get(controller) and not _serves_others(pods[0])
+        if case.now_ns - min(pod.since_ns for pod in pods) >= CRASHED_NS
+    }
+    votes: defaultdict[tuple[Shared, str], dict[str, Sequence[str]]] = defaultdict(dict)
+    for controller, pods in late.items():
+        for difference in _differences(lines, {pod.node for pod in pods}, case.running_on[controller]):
+            votes[difference.shared, difference.bad][controller] = difference.good
+    (shared, bad), good = max(votes.items(), key=lambda vote: len(vote[1]), default=((Shared.NODE, ""), {}))
+    if len(good) >= FEWEST_ALIKE and 4 * len(good) >= 3 * len(late):
+        others = tuple(sorted({value for values in good.values() for value in values}))
+        yield _Difference(Manner.BY_NODES, shared, bad, others), [pod for key in good for pod in controllers.pop(key)]
 
 
 def _crash_words(case: VerdictCase) -> dict[str, str]:
@@ -283,15 +358,6 @@ def _crash_words(case: VerdictCase) -> dict[str, str]:
     return {**words, **{key_of(event): event.message for event in case.recent("FailedPostStartHook", kind="Pod")}}
 
 
-def _single_crashes(pods: Sequence[StartingPod], severity: FindingSeverity) -> Iterator[ClusterFinding]:
-    """Yield pods that crash alone of their workload as one finding: each may have any reason.
-
-    A pod of a DaemonSet does its work for the pods of its node, which lack it; others run elsewhere as well.
-    """
-    if pods:
-        yield _of_pods(pods, "", severity=severity, detail=_end_of(pods), manner=Manner.CRASHING)
-
-
 def _end_of(pods: Sequence[StartingPod]) -> str:
     """Return why containers ended, such as ``OOMKilled``, or else their exit code; empty if that differs."""
     ends = {pod.exit_reason if pod.exit_reason not in ("", "Error") else str(pod.exit_code or "") for pod in pods}
@@ -299,31 +365,37 @@ def _end_of(pods: Sequence[StartingPod]) -> str:
     return ends.pop() if len(ends) == 1 else ""
 
 
-def gated_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield workloads of which several pods run and are not ready, because a readiness gate is not true."""
-    groups: defaultdict[tuple[str, str], list[StartingPod]] = defaultdict(list)
-    for pod in case.gated:
-        if case.now_ns - pod.since_ns >= CRASHED_NS:
-            groups[pod.owner, pod.waiting_reason].append(pod)
-    for (_, gate), pods in groups.items():
-        if len(pods) >= FEWEST_CRASHING:
-            yield _of_late_pods(pods, Manner.GATED, detail=gate)
+def waiting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield workloads whose running pods have long waited for a readiness gate, or to be resized in place."""
+    for pods, manner, fewest in ((case.gated, Manner.GATED, FEWEST_CRASHING), (case.resizing, Manner.UNRESIZED, 1)):
+        late = [pod for pod in pods if case.now_ns - pod.since_ns >= CRASHED_NS]
+        for alike in group_by(late, lambda pod: (pod.owner, pod.waiting_reason)).values():
+            if len(alike) >= fewest:
+                yield _of_late_pods(alike, manner, detail=alike[0].waiting_reason or alike[0].message)
 
 
 def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield workloads of which no pod has been ready for a while, with the pods that were evicted just before."""
+    """Yield workloads of which no pod has been ready for a while, with the pods that were evicted just before.
+
+    Several workloads whose pods are not ready on certain nodes are one finding about these nodes.
+    """
     lines = {line.name: line for line in case.nodes}
-    groups: defaultdict[str, list[StartingPod]] = defaultdict(list)
-    for pod in case.unready:
-        if pod.controller and not pod.owner.startswith("Job/"):
-            groups[pod.controller].append(pod)
+    owned = (pod for pod in case.unready if pod.controller and not pod.owner.startswith("Job/"))
+    groups = group_by(owned, lambda pod: pod.controller)
     failures = case.recent("Unhealthy", kind="Pod", within_ns=PROBED_NS) if groups else ()
     probed = {key_of(event): event.message for event in failures if event.message.startswith("Readiness probe")}
+    for difference, pods in _together(case, groups):
+        told = next((probed[pod.key] for pod in pods if pod.key in probed), "")
+        since_ns, manner = min(pod.since_ns for pod in pods), Manner.UNREADY_BY_NODES
+        yield _of_pods(pods, "", since_ns=since_ns, detail=told, **{**_apart(difference), "manner": manner})
+    lone: list[StartingPod] = []
     for controller, pods in groups.items():
         since_ns = max(pod.since_ns for pod in pods)
         is_silent = any(pod.node in lines and lines[pod.node].not_ready_ns is not None for pod in pods)
-        is_all = len(pods) >= FEWEST_CRASHING and not case.running_on.get(controller)
-        if not is_all or is_silent or case.now_ns - since_ns < STARTING_PATIENCE_NS:
+        if case.running_on.get(controller) or is_silent or case.now_ns - since_ns < STARTING_PATIENCE_NS:
+            continue
+        if len(pods) < FEWEST_CRASHING:
+            lone += pods if case.now_ns - since_ns >= CRASHED_NS else []
             continue
         own = {pod.key.rpartition("-")[0] for pod in pods}
         evictions = [event for event in case.recent(*EVICTED, kind="Pod") if is_eviction(event)]
@@ -336,6 +408,9 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=next((probed[pod.key] for pod in pods if pod.key in probed), ""),
             reasons=pods_of(evictions),
         )
+    if lone:
+        told = next((probed[pod.key] for pod in lone if pod.key in probed), "") if len(lone) == 1 else ""
+        yield _of_late_pods(lone, Manner.NONE_READY, severity=FindingSeverity.INFO, detail=told)
 
 
 def unended_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -349,22 +424,10 @@ def unended_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             late[pod.key] = pod
     failures = case.recent("FailedKillPod", kind="Pod") if late else ()
     killed = {key_of(event): event.message for event in failures}
-    groups: defaultdict[tuple[str, bool, tuple[str, ...]], list[StartingPod]] = defaultdict(list)
-    for key, pod in late.items():
-        groups[pod.owner, key in killed, pod.finalizers].append(pod)
+    groups = group_by(late.values(), lambda pod: (pod.owner, pod.key in killed, pod.finalizers))
     for (owner, _, finalizers), pods in groups.items():
         detail, kind = killed.get(pods[0].key, ""), owner.partition("/")[0]
         yield _of_late_pods(pods, Manner.UNENDED, detail=detail, reasons=(kind, *finalizers))
-
-
-def unresized_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield workloads whose pods the kubelet has not resized in place for a while: Karpenter makes them no room."""
-    groups: defaultdict[str, list[StartingPod]] = defaultdict(list)
-    for pod in case.resizing:
-        if case.now_ns - pod.since_ns >= CRASHED_NS:
-            groups[pod.owner].append(pod)
-    for pods in groups.values():
-        yield _of_late_pods(pods, Manner.UNRESIZED, detail=pods[0].message)
 
 
 def _of_late_pods(pods: Sequence[StartingPod], manner: Manner, **more: Any) -> ClusterFinding:
@@ -374,9 +437,8 @@ def _of_late_pods(pods: Sequence[StartingPod], manner: Manner, **more: Any) -> C
 
 def _of_pods(pods: Sequence[StartingPod | OutlivedPod], *names: str, **more: Any) -> ClusterFinding:
     """Return a finding about pods, whose names follow the given ones."""
-    nodes, owners = tuple(dict.fromkeys(pod.node for pod in pods)), defaultdict[str, list[str]](list)
-    for pod in pods:
-        owners[pod.owner].append(pod.key)
+    nodes = tuple(dict.fromkeys(pod.node for pod in pods))
+    owners = {owner: [pod.key for pod in own] for owner, own in group_by(pods, lambda pod: pod.owner).items()}
     given = {"severity": FindingSeverity.WARNING, "code": FindingCode.PODS_NOT_STARTING, "screen": "pods", **more}
     return ClusterFinding(
         objects=(*(f"Pod/{pod.key}" for pod in pods), *(f"Node/{name}" for name in nodes)),
@@ -391,30 +453,29 @@ def _difference(
     lines: Mapping[str, VerdictNode], bad: Sequence[str], good: Collection[str], pods: int
 ) -> _Difference | None:
     """Return the property that only the nodes with crashing pods share; None if there is none."""
-    platforms, others = _platforms(lines, bad), _platforms(lines, good)
-    if pods >= FEWEST_CRASHING and len(platforms) == 1 and others and platforms[0] not in others:
-        return _Difference(Manner.BY_PLATFORM, Shared.PLATFORM, platforms[0], others)
-    if pods < FEWEST_ALIKE or len({*good} - {*bad}) < FEWEST_CRASHING:
-        return None
-    if len(bad) == 1:
-        is_alone = bad[0] not in good
-        return _Difference(Manner.BY_NODES, Shared.NODE, bad[0], ()) if is_alone else None
+    is_sure = pods >= FEWEST_ALIKE and len({*good} - {*bad}) >= FEWEST_CRASHING
+    differences = _differences(lines, bad, good) if pods >= FEWEST_CRASHING else ()
+    return next((found for found in differences if is_sure or found.shared is Shared.PLATFORM), None)
+
+
+def _differences(
+    lines: Mapping[str, VerdictNode], bad: Collection[str], good: Collection[str]
+) -> Iterator[_Difference]:
+    """Yield each property that nodes with failing pods share and those with running pods lack."""
     for shared, value_of in SHARED.items():
         here = {value_of(lines[name]) if name in lines else "" for name in bad}
         there = {value_of(lines[name]) if name in lines else "" for name in good}
-        is_known = "" not in (here if shared is Shared.POOL else here | there)
+        is_known = there and "" not in (here if shared is Shared.POOL else here | there)
         if len(here) == 1 and is_known and not here & there:
-            return _Difference(Manner.BY_NODES, shared, here.pop(), tuple(sorted(there)))
-    return None
+            others = () if shared is Shared.NODE else tuple(sorted(there))
+            manner = Manner.BY_PLATFORM if shared is Shared.PLATFORM else Manner.BY_NODES
+            yield _Difference(manner, shared, here.pop(), others)
 
 
 def outlived_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield pods of Jobs that finished a while ago, but for a container that runs on, by workload."""
-    groups: defaultdict[tuple[str, tuple[str, ...]], list[OutlivedPod]] = defaultdict(list)
-    for pod in case.outlived:
-        if case.now_ns - pod.finished_ns >= OUTLIVED_NS:
-            groups[pod.owner, pod.running].append(pod)
-    for (owner, running), pods in groups.items():
+    late = (pod for pod in case.outlived if case.now_ns - pod.finished_ns >= OUTLIVED_NS)
+    for (owner, running), pods in group_by(late, lambda pod: (pod.owner, pod.running)).items():
         since_ns, code = min(pod.finished_ns for pod in pods), FindingCode.PODS_NOT_ENDING
         yield _of_pods(pods, code=code, since_ns=since_ns, detail=owner, reasons=running)
 

@@ -89,7 +89,7 @@ class FindingCode(StrEnum):
     PODS_NOT_STARTING = "PODS_NOT_STARTING"
     """Pods are bound to a node, but their containers are not created."""
     NOT_SCALED = "NOT_SCALED"
-    """HorizontalPodAutoscalers cannot read metrics."""
+    """HorizontalPodAutoscalers do not scale."""
     PODS_NOT_ENDING = "PODS_NOT_ENDING"
     """Pods of Jobs have finished, but a sidecar runs on, so the Jobs never complete."""
     NODE_PRESSURE = "NODE_PRESSURE"
@@ -181,8 +181,12 @@ class Manner(StrEnum):
     """Pods crash, on nodes that share nothing that others lack."""
     BY_NODES = "by-nodes"
     """Pods crash on nodes that share something else, and run on other nodes."""
+    IDLE = "idle"
+    """A Deployment that other pods need and that runs no pod."""
+    UNREADY_BY_NODES = "unready-by-nodes"
+    """Pods are not ready on nodes that share something, and their others are ready elsewhere."""
     SCALED = "scaled"
-    """By a workload that is scaled up and down again and again."""
+    """By a workload that is scaled up and down, or rolled out, again and again."""
     FLAPPING = "flapping"
     """Nodes that are not ready again and again, for a short time each."""
     REBOOTING = "rebooting"
@@ -747,6 +751,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Pods that run and are not resized in place as their spec demands."""
     outlived: Sequence[OutlivedPod] = ()
     """Pods of Jobs that have finished but for a container that runs on."""
+    idle: tuple[str, ...] = ()
+    """``namespace/name`` of Deployments without a pod that resolve names, or attach volumes."""
     pools_of: Mapping[str, Collection[str]] = MappingProxyType({})
     """NodePools in which pods of moved workloads (``Kind/namespace/name``) run; empty for nodes of no NodePool."""
     running_on: Mapping[str, Collection[str]] = MappingProxyType({})

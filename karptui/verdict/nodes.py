@@ -14,13 +14,14 @@ from karptui.disruption.churn.life import TERMINATING
 from karptui.disruption.churn.moves import EVICTED, KUBELET, is_eviction
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
-from karptui.karpenter.labels import DISRUPTED_TAINT, SPOT
-from karptui.karpenter.nodeclaim import pool_in_name
+from karptui.karpenter.labels import DISRUPTED_TAINT, GROUP, SPOT
+from karptui.karpenter.nodeclaim import NodeClaim, pool_in_name
 from karptui.kube.group import group_by
 from karptui.kube.node import Node
 from karptui.kube.objects import Event, condition_of
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import nano
+from karptui.kube.taints import HARD_EFFECTS, Taint
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
 from karptui.verdict.containers import SHARED
@@ -522,10 +523,11 @@ def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _outlived_taints(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield ready nodes with a taint that should have gone by now, by taint.
+    """Yield ready nodes with a taint that should not be there, by taint.
 
-    A user sets ``out-of-service`` on a node that has failed, and removes it when the node is back. Karpenter removes
-    its own taint from nodes that it has not chosen for disruption.
+    Karpenter removes its own taint from nodes that it has not chosen for disruption. Other taints of its nodes are
+    those of their NodeClaims; empty nodes with one more keep pods away for nothing. A user sets ``out-of-service`` on
+    any node that has failed, and removes it when the node is back.
     """
     groups: defaultdict[str, list[VerdictNode]] = defaultdict(list)
     for line in case.nodes:
@@ -536,11 +538,18 @@ def _outlived_taints(case: VerdictCase) -> Iterator[ClusterFinding]:
             groups[DISRUPTED_TAINT.key].append(line)
         ready = line.node.ready
         if ready is not None and case.now_ns - ready.last_transition_ns >= CORDONED_NS:
-            keys = {taint.key for taint in line.node.taints}
-            groups[OUT_OF_SERVICE].extend([line] * (OUT_OF_SERVICE in keys))
+            is_idle = case.sees_pods and not line.pods
+            left = (t for t in line.node.taints if t.key == OUT_OF_SERVICE or (is_idle and _is_foreign(t, line.claim)))
+            for key in {taint.key for taint in left}:
+                groups[key].append(line)
     for key, lines in groups.items():
-        if lines:
-            yield _of_nodes(FindingCode.CORDONED, lines, is_priced=True, detail=key, manner=Manner.TAINTED)
+        yield _of_nodes(FindingCode.CORDONED, lines, is_priced=True, detail=key, manner=Manner.TAINTED)
+
+
+def _is_foreign(taint: Taint, claim: NodeClaim | None) -> bool:
+    """Return whether a node has a taint that neither Karpenter nor Kubernetes has put there."""
+    own = claim is None or any(map(taint.matches, (*claim.taints, *claim.startup_taints)))
+    return not own and taint.effect in HARD_EFFECTS and "kubernetes.io/" not in taint.key and GROUP not in taint.key
 
 
 def _old_kubelets(case: VerdictCase) -> Iterator[ClusterFinding]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from karptui.disruption.termination import Initiator
 from karptui.kube.timestamps import HOUR_NS
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner
 
 SOON_NS: Final = 2 * HOUR_NS
 """Protected pods that are ended within this time count as failing now."""
@@ -98,6 +98,7 @@ def rank(finding: ClusterFinding, now_ns: int) -> tuple[object, ...]:
         severities.index(finding.severity),
         finding.code is FindingCode.PENDING,
         finding.code is FindingCode.POOL_DELETED and not finding.pending.pods,
+        finding.manner is Manner.USED_UP,  # the nodes that use it up have a finding of their own
         -(finding.price_per_hour or 0.0),
         places.index(finding.code),
         finding.until_ns or 0 if finding.code is FindingCode.EXPIRY else 0,
@@ -108,9 +109,9 @@ def rank(finding: ClusterFinding, now_ns: int) -> tuple[object, ...]:
 
 
 def _serves_others(finding: ClusterFinding) -> bool:
-    """Return whether pods that do not start are of a DaemonSet or of Kubernetes: other pods need them."""
+    """Return whether pods that do not start or do not exist are of a DaemonSet or of Kubernetes: others need them."""
     is_of_pods = finding.code is FindingCode.PODS_NOT_STARTING
-    return is_of_pods and (bool(finding.of_nodes) or finding.objects[0].startswith("Pod/kube-system/"))
+    return is_of_pods and (bool(finding.of_nodes) or "/kube-system/" in finding.objects[0])
 
 
 def interleaved(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]:

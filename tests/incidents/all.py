@@ -65,6 +65,8 @@ from tests.incidents import (
     without_events,
     without_pods,
     workloads,
+    workloads_and_addons,
+    workloads_together,
 )
 from tests.incidents.incident import INCIDENTS
 
@@ -131,6 +133,8 @@ MODULES = (
     without_events,
     without_pods,
     joining,
+    workloads_together,
+    workloads_and_addons,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

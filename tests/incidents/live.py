@@ -23,10 +23,14 @@ UNCOUNTED: Final = {
     "jobs-of-a-cron-job-have-no-pods",
     "namespace-never-ends",
     "quota-is-exceeded-without-events",
+    "rollouts-without-end",
     "storage-quota",
     "webhook-is-dead-without-events",
 }
-"""Of live ReplicaSets, StatefulSets and Jobs only the metadata is read: neither missing pods nor conditions are known."""
+"""Of live ReplicaSets, StatefulSets and Jobs only the metadata is read: neither missing pods nor conditions are known.
+
+Nor are the events of Deployments read.
+"""
 EVERY: Final = 1 if os.environ.get("KARPTUI_ALL_GOLDENS") else 15
 """Of the incidents whose events are all watched, every so many are judged; with KARPTUI_ALL_GOLDENS all of them."""
 TOLD_BY_CONDITIONS: Final = ("FailedScheduling", "default-scheduler")

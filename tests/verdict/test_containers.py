@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from karptui.verdict.containers import (
     crashing_findings,
-    gated_findings,
     outlived_findings,
     rejected_findings,
     starting_findings,
     unended_findings,
+    waiting_findings,
 )
 from karptui.verdict.finding import ClusterFinding, OutlivedPod, StartingPod, VerdictCase, VerdictNode
 from karptui.verdict.verdict import verdict_of
@@ -80,6 +80,19 @@ def test_three_pods_that_crash_on_one_node_name_it_unless_others_run_there() -> 
         assert crash_text(lines, crashing(nodes), running).endswith("on 1 node crash again and again")
 
 
+@pytest.mark.parametrize(("elsewhere", "together"), [(0, True), (1, True), (2, False)])
+def test_what_most_crashing_workloads_share_is_named_once(elsewhere: int, together: bool) -> None:
+    lines = [*(a_line(f"bad-{n}", zone="c") for n in range(3)), *(a_line(f"good-{n}") for n in range(2))]
+    nodes = [*("bad-0", "bad-1", "bad-2"), *["good-0"] * elsewhere]
+    crashes = [
+        replace(pod, owner=f"Deployment/ml/w{n}", controller=f"uid-{n}") for n, pod in enumerate(crashing(nodes))
+    ]
+    running = {pod.controller: ["good-1"] for pod in crashes}
+    texts = told(crashing_findings, nodes=lines, crashing=crashes, running_on=running)
+    assert any("on nodes in c and run on nodes in a" in text for text in texts) is together
+    assert len(texts) == 1 + (together and bool(elsewhere))
+
+
 @pytest.mark.parametrize(("pods", "minutes", "text"), [
     (2, 15, "2 pods ml/embed-{0,1} on 1 node crash again and again (OOMKilled), no other runs"),
     (1, 15, "pod ml/embed-0 crashes again and again (OOMKilled)"),
@@ -138,7 +151,7 @@ def test_pods_that_a_readiness_gate_keeps_unready_are_told(count: int, minutes: 
         "2 pods db/pg-{0,1} on node n1 have not been ready for 15m: their containers run, but their readiness gate "
         "lb.example/web is not true"
     )
-    assert told(gated_findings, gated=late(count, minutes, "lb.example/web")) == ([expected] if is_told else [])
+    assert told(waiting_findings, gated=late(count, minutes, "lb.example/web")) == ([expected] if is_told else [])
 
 
 @pytest.mark.parametrize("is_killed", [True, False])

@@ -152,11 +152,12 @@ def _shut(finding: ClusterFinding, now_ns: int) -> str:
     """Return the reason why a disruption budget allows nothing: by its window, by nodes that use it up, or always."""
     are = verb(len(finding.names), "is", "are")
     of = f" for {' and '.join(finding.reasons)}" if finding.reasons else ""
-    if finding.until_ns is not None:
-        return f"{are} 0{of} for {time_left(finding, now_ns)} (until {clock_text(finding.until_ns)[:5]} UTC)"
     if finding.manner == "used-up":
         which = f" ({names_text(finding.used_by)})" if finding.used_by else ""
-        return f"{are} used up by terminating or not-ready nodes{which}"
+        left = f" for up to {time_left(finding, now_ns)}" if finding.until_ns is not None else ""
+        return f"{are} used up{left} by terminating or not-ready nodes{which}"
+    if finding.until_ns is not None:
+        return f"{are} 0{of} for {time_left(finding, now_ns)} (until {clock_text(finding.until_ns)[:5]} UTC)"
     return f"{are} always 0{of}"
 
 

@@ -139,14 +139,14 @@ def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _cordoned(finding: ClusterFinding, now_ns: int, __: Reasons) -> str:
-    it = verb(finding.nodes, "it takes", "they take")
+    takes = verb(finding.nodes, "it takes no new pods", "they take no new pods")
     cordoned = f"{verb(finding.nodes, 'is', 'are')} cordoned{age_in_brackets(finding, now_ns)}"
     if finding.manner == "tainted":
-        has = verb(finding.nodes, "is ready and still has", "are ready and still have")
-        cordoned = f"{has} the taint {finding.detail}"
+        cordoned = f"{verb(finding.nodes, 'is ready and has', 'are ready and have')} the taint {finding.detail}"
+        takes = f"{takes.removesuffix('no new pods')}only pods that tolerate it"
     pdbs = of_kind("PodDisruptionBudget", finding.reasons)
     eviction = f"; {pdbs} {verb(len(finding.reasons), 'allows', 'allow')} no eviction there" if finding.reasons else ""
-    return f"{nodes_text(finding)} ({names_text(finding.names)}) {cordoned}: {it} no new pods{eviction}"
+    return f"{nodes_text(finding)} ({names_text(finding.names)}) {cordoned}: {takes}{eviction}"
 
 
 def _old_kubelets(finding: ClusterFinding, _: int, __: Reasons) -> str:
@@ -162,7 +162,8 @@ def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         low_high = f" between {' and '.join(finding.reasons)} replicas" if finding.reasons else ""
         times = f"{count_text(finding.pods)} times{low_high}{in_time(finding, now_ns)}"
         removed = f"Karpenter removed {nodes_text(finding)} as empty or underutilized meanwhile"
-        return f"{workloads[0]} was scaled up and down {times}; {removed}"
+        done = "rolled out" if finding.detail == "rollouts" else "scaled up and down"
+        return f"{workloads[0]} was {done} {times}; {removed}"
     span = f" in the last {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
     if finding.manner == "rebalanced":
         drained = f"{counted(finding.of_nodes, 'node')}{span} on rebalance recommendations (enableRebalanceDraining)"
@@ -200,7 +201,7 @@ def _expiry(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.expires_ns is None:
         why = f"node {short_name(finding.detail)} is draining, and its terminationGracePeriod ends"
     others = finding.pods - len(finding.names)
-    more = f"; {counted(others, 'more protected pod')} on nodes that expire within a day" if others else ""
+    more = f"; {counted(others, 'more protected pod')} on nodes that drain now or expire within a day" if others else ""
     return f"{pods} {'are' if many else 'is'} protected but will be killed by {end}: {why}{more}"
 
 

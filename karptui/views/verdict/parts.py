@@ -51,6 +51,7 @@ _HIDDEN: Final = "Instance launch failed"
 """Karpenter's message for EC2 errors that it does not classify: pkg/errors/errors.go of its AWS provider."""
 _BEFORE_WEBHOOK: Final = re.compile(r"^.*?(?=admission webhook \")", re.DOTALL)
 """The request that a webhook denied, which leaves little room for the webhook and its reason."""
+KARPENTER: Final = "Karpenter"
 _UNAUTHORIZED: Final = "UnauthorizedOperation"
 _ACTION: Final = re.compile(r"not authorized to perform: (\w+:\w+)(?: on resource: \S*?([^\s:/]+)(?:\s|$))?")
 _DISALLOWED: Final = re.compile(r"was disallowed by policy\. Reasons: '([^']+?)\.?'")
@@ -161,20 +162,24 @@ def of_pools(finding: ClusterFinding) -> str:
     return f" of {first_of(finding.pools, NAMED)}" if finding.pools else ""
 
 
-def quoted(message: str) -> str:
-    """Return a message, shortened; EC2's errors in plain words."""
+def quoted(message: str, who: str = KARPENTER) -> str:
+    """Return a message, shortened; EC2's errors in plain words.
+
+    Args:
+        who: Whose request failed.
+    """
     plain = next((error_words(code) for code in _CODES if code in message), "")
-    if _UNAUTHORIZED in message:
+    action = _ACTION.search(message)
+    if _UNAUTHORIZED in message and action is not None:
+        plain = f"{who} is not authorized to perform {' on '.join(filter(None, action.groups()))}"
+    elif _UNAUTHORIZED in message and who == KARPENTER:
         plain = "Karpenter's role may not launch instances"
-        action = _ACTION.search(message)
-        if action is not None:
-            plain = f"Karpenter is not authorized to perform {' on '.join(filter(None, action.groups()))}"
     if (restricted := _RESTRICTED.search(message)) is not None:
         plain = f"label {restricted[1]} is not allowed"
     elif (policy := _DISALLOWED.search(message)) is not None:
         plain = f"an Azure Policy disallows it: {policy[1]}"
     elif (action := _NOT_PERMITTED.search(message)) is not None:
-        plain = f"Karpenter's identity may not perform {action[1]}"
+        plain = f"{who}'s identity may not perform {action[1]}"
     message = _BOILERPLATE.sub("", " ".join(_BEFORE_WEBHOOK.sub("", message).split())).removesuffix(".")
     message = _PATH.sub("…/", message)
     cause = _CAUSE.search(message)

@@ -40,6 +40,7 @@ _RUNTIME: Final = re.compile(r".*unable to start container process: (?:error dur
 _ATTACHED: Final = re.compile(r'Multi-Attach error for volume "[^"]+" Volume is already exclusively attached .*')
 _OUTPUT: Final = re.compile(r".*\bOutput: (?:mount: /\S+ )?", re.DOTALL)
 """What precedes the words of a mount command in an error: the command and its arguments."""
+_OF_VOLUMES: Final = ("FailedAttachVolume", "FailedMount")
 _VOLUME_OF: Final = re.compile(r'(?:MountVolume\.\w+|AttachVolume\.Attach) failed for volume "[^"]+" ?: ')
 
 
@@ -118,13 +119,17 @@ def _crashing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     return f"{late} {verb(finding.pods, 'crashes', 'crash')} again and again{exit_words}{alone}{words}"
 
 
-def _crashing_apart(finding: ClusterFinding, _: int, __: Reasons) -> str:
+def _crashing_apart(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     image, *pods = finding.names
     shared, *values = finding.reasons
     bad, *good = [SHARED[shared].format(short_name(value)) for value in values if value]
     good = good or ["other nodes"]
-    crash = f"{counted(finding.pods, 'pod')} {first_of(uncounted(pods, finding.pods), NAMED)} crash again and again"
-    apart = f"on {bad} and run on {first_of(good, NAMED)}"
+    those = f"{counted(finding.pods, 'pod')} {first_of(uncounted(pods, finding.pods), NAMED)}"
+    if finding.manner == "unready-by-nodes":
+        why = f": {quoted(finding.detail)}" if finding.detail else ""
+        ready = f"have not been ready{lasting(finding, now_ns)}, their pods on {first_of(good, NAMED)} are"
+        return f"{those} on {bad} {ready}{why}"
+    crash, apart = f"{those} crash again and again", f"on {bad} and run on {first_of(good, NAMED)}"
     if finding.manner == "by-nodes":
         return f"{crash}{_exit_words(finding.detail)} {apart}"
     return f"{crash} {apart}: image {image} may have no build for {bad}"
@@ -152,6 +157,9 @@ def _unready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pods = first_of(uncounted(finding.names[2:], finding.pods), NAMED)
     where = f"on one node ({short_name(finding.stuck_pods[0])})" if finding.nodes == 1 else f"on {nodes_text(finding)}"
     none = f"none of the {count_text(finding.pods)} pods {pods} {where} has been ready{lasting(finding, now_ns)}"
+    if finding.severity == "info":
+        other = f"no other of {verb(finding.pods, 'its workload', 'their workloads')} runs"
+        none = f"{_late(finding)} not been ready{lasting(finding, now_ns)}, and {other}"
     return f"{none}{f': {quoted(finding.detail)}' if finding.detail else ''}{before}"
 
 
@@ -188,15 +196,24 @@ def _starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"{text}: image {image} cannot be pulled: {quoted(cause)}"
     if "failed to assign an IP address" in message or "add cmd: failed" in message:
         message = "the CNI assigns no IP address"
-    return f"{text}: {reason}{f': {quoted(message)}' if message else ''}"
+    who = "the volume driver" if reason in _OF_VOLUMES else "the node"
+    return f"{text}: {reason}{f': {quoted(message, who)}' if message else ''}"
+
+
+def _idle(finding: ClusterFinding, _: int, __: Reasons) -> str:
+    lacks = "volumes of its driver are neither created, attached nor detached"
+    lacks = "names of Services may not resolve" if finding.detail == "names" else lacks
+    return f"Deployment {finding.names[0]} runs no pod: {lacks}"
 
 
 _BY_MANNER: Final[Mapping[str, Say]] = {
+    "idle": _idle,
     "rejected": _rejected,
     "own-limit": _rejected,
     "crashing": _crashing,
     "by-platform": _crashing_apart,
     "by-nodes": _crashing_apart,
+    "unready-by-nodes": _crashing_apart,
     "gated": _gated,
     "none-ready": _unready,
     "unended": _unended,
