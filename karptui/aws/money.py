@@ -23,7 +23,7 @@ def sum_text(amount: float, currency: str = "USD") -> str:
 
 def per_hour_text(amount: float, currency: str = "USD") -> str:
     """Return an hourly sum: ``$25.08/h``."""
-    return f"{_symbol(currency)}{amount:,.2f}/h"
+    return f"{sum_text(amount, currency)}/h"
 
 
 def saved_text(amount: float, *, digits: int = 4, is_whole: bool = True, is_upper_bound: bool = False) -> str:

@@ -290,12 +290,16 @@ def record(
 
 
 def records(
-    name: str, read: Callable[[ItemT], Iterable[PartT]], values: tuple[Value[PartT], ...], about: str = ""
+    name: str,
+    read: Callable[[ItemT], Iterable[PartT]],
+    values: tuple[Value[PartT], ...],
+    about: str = "",
+    flat: Callable[[Any], Any] = len,
 ) -> Value[ItemT]:
-    """Return a value that is a list of records; CSV has their number."""
+    """Return a value that is a list of records; CSV has their number unless told otherwise."""
     schema = {"type": "array", "items": row_schema(values)}
     return Value(
-        name, lambda item, now_ns: [plain(values, part, now_ns) for part in read(item)], schema, about, flat=len
+        name, lambda item, now_ns: [plain(values, part, now_ns) for part in read(item)], schema, about, flat=flat
     )
 
 

@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-import msgspec
-
-from karptui.aws.money import per_hour_text
+from karptui.aws.money import per_hour_text, sum_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, first_of, instant_text
 from karptui.session.answers import ControllerInfo
@@ -83,10 +81,6 @@ def _count_text(value: float) -> str:
     return count_text(round(value))
 
 
-def _money(value: float) -> str:
-    return f"${value:,.2f}" if value >= 0 else f"-${-value:,.2f}"
-
-
 def counts_text(counts: Sequence[tuple[str, int]]) -> str:
     """Return numbers by name: ``4 Underutilized, 1 Expired``."""
     return ", ".join(f"{count_text(count)} {name}" for name, count in counts)
@@ -108,9 +102,12 @@ def _counts(
     name: str, read: Callable[[HistoryStep], Sequence[tuple[str, int]] | None], about: str
 ) -> Value[HistoryStep]:
     """Return numbers by name for scripts; CSV has them as text."""
-    return msgspec.structs.replace(
-        records(name, lambda step: read(step) or (), _COUNTS, about),
-        flat=lambda pairs: " ".join(f"{pair['name']}={pair['count']}" for pair in pairs),
+    return records(
+        name,
+        lambda step: read(step) or (),
+        _COUNTS,
+        about,
+        lambda pairs: " ".join(f"{pair['name']}={pair['count']}" for pair in pairs),
     )
 
 
@@ -152,13 +149,13 @@ TABLE: Final[TableSpec[HistoryStep]] = TableSpec(
         _number(
             number_heading("cost", "$/H", "Average price per hour.", 6),
             lambda step: step.price_per_hour,
-            _money,
+            sum_text,
             "pricePerHour",
         ),
         _number(
             number_heading("held", "HELD", "Average price per hour of blocked nodes.", 6),
             lambda step: step.held_per_hour,
-            _money,
+            sum_text,
             "heldPerHour",
         ),
         _share(
@@ -216,7 +213,7 @@ TABLE: Final[TableSpec[HistoryStep]] = TableSpec(
                 6,
             ),
             lambda step: step.saved_per_hour,
-            _money,
+            sum_text,
             "savedPerHour",
         ),
         _number(
@@ -273,6 +270,12 @@ _CHARTS: Final[tuple[tuple[str, tuple[tuple[str, Read], ...]], ...]] = (
 )
 
 
+_SPARKLINES: Final[tuple[tuple[str, Read, Callable[[float], str]], ...]] = (
+    ("nodes", lambda step: step.nodes, _mean_text),
+    ("$/h", lambda step: step.price_per_hour, sum_text),
+)
+
+
 def charts_of(steps: Sequence[HistoryStep], pool: str | None) -> Iterator[TimeChart | None]:
     """Yield the charts of a NodePool, or of the whole cluster: cost, cpu, memory; None without two known values."""
     chosen = [step for step in steps if step.pool == pool]
@@ -321,7 +324,7 @@ def lines_above(steps: Sequence[HistoryStep], predictions: Mapping[PredictionKin
 
 def sparklines(steps: Sequence[HistoryStep]) -> Iterator[Pieces]:
     """Yield charts of nodes and cost in a line each."""
-    for title, read, text in (("nodes", _nodes, _mean_text), ("$/h", _price, _money)):
+    for title, read, text in _SPARKLINES:
         values = [read(step) for step in steps]
         known_values = [value for value in values if value is not None]
         line = sparkline([None if value is None else round(value * 10_000) for value in values])
@@ -357,11 +360,3 @@ def sum_lines(steps: Sequence[HistoryStep], predictions: Mapping[PredictionKind,
                 Tone.WARNING,
             ),
         )
-
-
-def _nodes(step: HistoryStep) -> float | None:
-    return step.nodes
-
-
-def _price(step: HistoryStep) -> float | None:
-    return step.price_per_hour

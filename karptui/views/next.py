@@ -17,10 +17,12 @@ from karptui.views.column import (
     FieldKind,
     Heading,
     NumberHeading,
-    Schema,
     Value,
     count_column,
+    plain,
+    records,
     text_column,
+    texts,
 )
 from karptui.views.pods import lost_text
 from karptui.views.prices import money_cell, price_cell, sort_price
@@ -164,19 +166,17 @@ def _method_name(entry: NodeEntry) -> str:
     return findings.why.method if findings is not None else ""
 
 
-_REPLACEMENTS: Final[Schema] = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "required": ["pool", "types", "price_per_hour", "pods"],
-        "properties": {
-            "pool": str,
-            "types": {"type": "array", "items": str, "description": "Allowed instance types, cheapest first."},
-            "price_per_hour": {"type": ["number", "null"], "description": "By the prices that Karpenter compares."},
-            "pods": {"type": "integer", "description": "Pods that it is launched for."},
-        },
-    },
-}
+REPLACEMENT: Final[tuple[Value[Replacement], ...]] = (
+    Value("pool", lambda node, _: node.pool_name, str),
+    texts("types", lambda node: node.type_names, "Allowed instance types, cheapest first."),
+    Value(
+        "price_per_hour",
+        lambda node, _: node.price_per_hour or None,
+        float | None,
+        "By the prices that Karpenter compares.",
+    ),
+    Value("pods", lambda node, _: node.pods, int, "Pods that it is launched for."),
+)
 
 
 def _freed(entry: NodeEntry) -> Verdict | None:
@@ -192,16 +192,6 @@ def _outcome(entry: NodeEntry) -> str | None:
     if freed is not None and freed.goes:
         return str(freed.outcome)
     return str(findings.why.outcome) if findings is not None and findings.why.outcome is not None else None
-
-
-def replacement_values(replacement: Replacement) -> dict[str, Any]:
-    """Return a node that would be launched."""
-    return {
-        "pool": replacement.pool_name,
-        "types": list(replacement.type_names),
-        "price_per_hour": replacement.price_per_hour or None,
-        "pods": replacement.pods,
-    }
 
 
 COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
@@ -257,16 +247,12 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         lambda entry: _how(entry, 0).text,
         values=(
             Value("would_be", lambda entry, _: _outcome(entry), {"enum": ["delete", "replace", "reboot", None]}),
-            Value(
+            records(
                 "replaced_by",
-                lambda entry, _: (
-                    [replacement_values(replacement) for replacement in freed.replacements]
-                    if (freed := _freed(entry)) is not None
-                    else []
-                ),
-                _REPLACEMENTS,
+                lambda entry: freed.replacements if (freed := _freed(entry)) is not None else (),
+                REPLACEMENT,
                 "Nodes that would be launched.",
-                flat=lambda replaced_by: [
+                lambda replaced_by: [
                     f"{replacement['pool']}:{replacement['types'][0] if replacement['types'] else '-'}"
                     for replacement in replaced_by
                 ],
@@ -329,7 +315,7 @@ def _pass_values(report: NextReport, *, has_prices: bool) -> dict[str, Any]:
                 "decision": command.decision,
                 "nodes": list(command.node_names),
                 "savings_per_hour": command.savings_per_hour if has_prices else None,
-                "replacements": [replacement_values(replacement) for replacement in command.replacements],
+                "replacements": [plain(REPLACEMENT, node) for node in command.replacements],
                 "lost_pods": list(command.lost_pods),
             }
             for command in report.commands

@@ -31,6 +31,7 @@ def test_numbers_and_names() -> None:
     assert [listed(["a", "a", "b"]), listed("abcde"), listed([])] == ["a, b", "a, b, c and 2 more", ""]
     assert [joined(["a"]), joined(["a", "b", "c"])] == ["a", "a, b and c"]
     assert [per_hour_text(1.5), at_cost(1.5), at_cost(None), at_cost(0.0)] == ["$1.50/h", " ($1.50/h)", "", ""]
+    assert per_hour_text(-1.5) == "-$1.50/h"
     assert [share(1, 2_000, "pod"), share(0, 1, "pod")] == ["1 of 2,000 pods", "0 of 1 pod"]
     spans = (HOUR_NS, 90 * MINUTE_NS, 45 * SECOND_NS, 24 * HOUR_NS, HOUR_NS + SECOND_NS, 5 * MINUTE_NS, SECOND_NS // 2)
     assert [span(number) for number in spans] == ["1h", "1h30m", "45s", "24h", "1h0m1s", "5m", "0s"]

@@ -9,7 +9,8 @@ from karptui.session.nodes import going_nodes
 from karptui.session.prepare import prepare_view
 from karptui.session.row_server import overview_of
 from karptui.state.cluster import EMPTY
-from karptui.views.next import TABLE, next_lines, replacement_values, report_values
+from karptui.views.column import plain
+from karptui.views.next import REPLACEMENT, TABLE, next_lines, report_values
 from karptui.views.why.sentences import verdict_text
 from tests.builders import NOW_NS, a_pod, a_pod_template, present, texts_of
 from tests.forward.making import TYPES, a_pair, a_world
@@ -50,7 +51,7 @@ def test_nodes_that_would_go_and_be_launched() -> None:
         "method": "SingleNodeConsolidation",
     }  # fmt: skip
     assert (draining["held_by"], draining["method"]) == (["DRAIN", "DND"], None)
-    assert replacement_values(Replacement(pool_name="web", type_names=("m5.large",), price_per_hour=0, pods=3)) == {
+    assert plain(REPLACEMENT, Replacement(pool_name="web", type_names=("m5.large",), price_per_hour=0, pods=3)) == {
         "pool": "web", "types": ["m5.large"], "price_per_hour": None, "pods": 3,
     }  # fmt: skip
 

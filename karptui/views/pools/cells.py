@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import UNLIMITED
@@ -182,18 +182,7 @@ def limit_of(use: PoolLimit | None, unit: int) -> int | None:
     return use.limit // unit if use is not None else None
 
 
-def limit_values(use: PoolLimit) -> dict[str, Any]:
-    """Return amounts in whole units: cores, bytes, pieces."""
-    return {
-        "used": _in_units(use.used),
-        "limit": _in_units(use.limit),
-        "left": _in_units(use.left),
-        "smallest_allowed_type_needs": _in_units(use.smallest) if use.smallest is not None else None,
-        "smallest_allowed_type": use.smallest_type or None,
-    }
-
-
-def _in_units(nano: int) -> int | float:
+def in_units(nano: int) -> int | float:
     """Return an amount in larger units, without decimals if whole."""
     return nano / NANO if nano % NANO else nano // NANO
 

@@ -13,9 +13,20 @@ from karptui.kube.resources import CPU, MEMORY
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.pool_types import Filter, TypeVerdict
 from karptui.session.nodes import PodAccess
-from karptui.session.pools import PoolRow
+from karptui.session.pools import PoolLimit, PoolRow
 from karptui.state.usage import Share
-from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Schema, Value, lifted, text_column
+from karptui.views.column import (
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    NumberHeading,
+    Value,
+    lifted,
+    plain,
+    row_schema,
+    text_column,
+)
 from karptui.views.last_hour import last_hour_column
 from karptui.views.pools import cells
 from karptui.views.pools.sentences import budget_left, is_ready, policy_text, pool_sentences, short_reason
@@ -24,20 +35,17 @@ from karptui.views.table import Sort, TableSpec
 from karptui.views.types.pools import carries
 from karptui.views.usage import CPU_TEXTS, MEMORY_TEXTS, Texts, share_values
 
-_LIMITS: Final[Schema] = {
-    "type": "object",
-    "additionalProperties": {
-        "type": "object",
-        "required": ["used", "limit", "left", "smallest_allowed_type_needs", "smallest_allowed_type"],
-        "properties": {
-            "used": float,
-            "limit": float,
-            "left": float,
-            "smallest_allowed_type_needs": float | None,
-            "smallest_allowed_type": str | None,
-        },
-    },
-}
+_LIMIT: Final[tuple[Value[PoolLimit], ...]] = (
+    Value("used", lambda use, _: cells.in_units(use.used), float),
+    Value("limit", lambda use, _: cells.in_units(use.limit), float),
+    Value("left", lambda use, _: cells.in_units(use.left), float),
+    Value(
+        "smallest_allowed_type_needs",
+        lambda use, _: cells.in_units(use.smallest) if use.smallest is not None else None,
+        float | None,
+    ),
+    Value("smallest_allowed_type", lambda use, _: use.smallest_type or None, str | None),
+)
 
 
 def _of_nodes(read: Callable[[PoolRow], Any]) -> Callable[[PoolRow, int], Any]:
@@ -183,8 +191,8 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             Value("mem_limit_bytes", lambda row, _: cells.limit_of(row.limit(MEMORY), NANO), int | None),
             Value(
                 "limits",
-                _of_nodes(lambda row: {use.resource: cells.limit_values(use) for use in row.limits}),
-                _LIMITS,
+                _of_nodes(lambda row: {use.resource: plain(_LIMIT, use) for use in row.limits}),
+                {"type": "object", "additionalProperties": row_schema(_LIMIT)},
                 "By resource.",
             ),
         ),
