@@ -24,8 +24,6 @@ from karptui.kube.group import group_by
 from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.kube.yaml_reader import YamlError, load_documents
 
-METADATA_ENDPOINT: Final = "metadataOptions.httpEndpoint"
-"""Field of an EC2NodeClass that switches off the service from which an instance reads its user data."""
 MAPS: Final = ("kubeReserved", "systemReserved", "evictionHard")
 NUMBERS: Final = ("maxPods", "podsPerCore")
 

@@ -12,6 +12,8 @@ from karptui.kube.objects import EMPTY, Condition, KubeObject, condition_of
 
 EC2_KIND: Final = "EC2NodeClass"
 """The AWS provider's kind."""
+METADATA_ENDPOINT: Final = "metadataOptions.httpEndpoint"
+"""Field of an EC2NodeClass that switches off the service from which an instance reads its user data."""
 
 
 class NodeClassRef(msgspec.Struct, frozen=True, gc=False):

@@ -11,7 +11,7 @@ from typing import Final
 
 from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.aws.nodeclass import CUSTOM
-from karptui.aws.user_data import METADATA_ENDPOINT, refused_labels
+from karptui.aws.user_data import refused_labels
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.churn.life import LAUNCHING, Removal, command_reason
 from karptui.disruption.codes import Code
@@ -20,7 +20,7 @@ from karptui.disruption.termination import BY_INTERRUPTION, INSTANCE_ENDS
 from karptui.forward.durations import joined_since
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, OS
 from karptui.karpenter.nodeclaim import InitializationObstacles, NodeClaim, initialization_obstacles, pool_in_name
-from karptui.karpenter.nodeclass import EC2_KIND, NodeClass
+from karptui.karpenter.nodeclass import EC2_KIND, METADATA_ENDPOINT, NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Condition, Event, condition_of
 from karptui.kube.taints import HARD_EFFECTS, untolerated

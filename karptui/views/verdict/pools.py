@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from karptui.aws.capacity import POD_ENI, PRIVATE_IPV4
-from karptui.aws.user_data import METADATA_ENDPOINT
 from karptui.karpenter.instance_type import error_words
+from karptui.karpenter.nodeclass import METADATA_ENDPOINT
 from karptui.kube.units import age_text, count_text, counted, first_of, verb
 from karptui.views.verdict.parts import (
     NAMED,
