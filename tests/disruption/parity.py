@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,38 @@ def answer(snapshot: Mapping[str, Any], folder: Path = GOLDENS) -> dict[str, Any
         methods.append(legacy_repair_json(report.legacy_repairs))
     costs = managed_costs(report.fleet)
     return {"disruption": methods, "events": report.events} | ({"deletionCosts": costs} if costs else {})
+
+
+def never_given(
+    oracle: str,
+    ours: Mapping[str, Mapping[str, Any]],
+    folder: Path,
+    is_right: Callable[[Mapping[str, Any], Sequence[Mapping[str, Any]]], bool],
+    *,
+    runs: int,
+) -> list[str]:
+    """Return the snapshots in a folder, by name, that Karpenter never answers as we do in so many runs."""
+    seen: dict[str, list[Mapping[str, Any]]] = {name: [] for name in ours}
+    differing = list(ours)
+    for _ in range(runs):
+        for name, theirs in _asked(oracle, [folder / f"{name}.json" for name in differing]):
+            seen[name].append(theirs)
+        # A refusal asks nothing.
+        differing = [name for name in differing if seen[name] and not is_right(ours[name], seen[name])]
+        if not differing:
+            break
+    return differing
+
+
+def _asked(oracle: str, paths: Sequence[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield Karpenter's answers to snapshots; those that it refuses are left out."""
+    for start in range(0, len(paths), 50):
+        batch = [str(path) for path in paths[start : start + 50]]
+        lines = subprocess.run([oracle, *batch], check=True, capture_output=True, text=True).stdout.splitlines()
+        for line in lines:
+            document = json.loads(line)
+            if not document.get("error"):
+                yield document["name"], document
 
 
 def decisions(document: Mapping[str, Any]) -> dict[str, str]:

@@ -61,19 +61,13 @@ def test_family(family: str) -> None:
     assert differing(GOLDENS / "karpenter-1.14.1" / f"{family}.jsonl.gz") == {}
 
 
-def test_1_14_has_no_rules_of_1_15() -> None:
-    """Limits of volumes by type, reboots, default spread and the rest are passed over."""
-    assert differing(GOLDENS / "k115-by-1.14.1.jsonl.gz") == {}
-
-
-def test_type_volume_limits_need_a_nodepool_that_is_eligible_for_scheduling() -> None:
-    """Nodes of a static, not ready or deleting NodePool have no limit from their instance type."""
-    assert differing(GOLDENS / "found-1.15.0" / "volumes-and-costs.jsonl.gz") == {}
-
-
-def test_scenarios_of_every_kind() -> None:
-    """Snapshots of `tests.provisioning.scenarios` whose answer chance has no part in."""
-    assert differing(GOLDENS / "kinds.jsonl.gz") == {}
+@pytest.mark.parametrize("name", [
+    pytest.param("k115-by-1.14.1", id="1.14 has no limits of volumes by type, reboots or default spread"),
+    pytest.param("found-1.15.0/volumes-and-costs", id="static, unready and deleted NodePools give no volume limits"),
+    pytest.param("kinds", id="seeded scenarios of every kind"),
+])  # fmt: skip
+def test_further_scenarios(name: str) -> None:
+    assert differing(GOLDENS / f"{name}.jsonl.gz") == {}
 
 
 def test_there_are_cases() -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from karptui.provisioning.solution import solve
+from tests.builders.files import written
 from tests.goldens_loading import load
 from tests.provisioning.crossing import Stock, cross, stock
 from tests.provisioning.differential import Karpenter, ask, thrown
@@ -30,10 +31,10 @@ from tests.provisioning.scenarios import scenario
 ORACLE = os.environ.get("KARPTUI_ORACLE", "")
 VERSION = {"karpenterVersion": asked_version} if (asked_version := os.environ.get("KARPTUI_ORACLE_VERSION", "")) else {}
 SEED = int(os.environ.get("KARPTUI_ORACLE_SEED", "0"))
-SCENARIOS = int(os.environ.get("KARPTUI_ORACLE_SCENARIOS", "200"))
 FOLDERS = [Path(name) for name in os.environ.get("KARPTUI_ORACLE_SNAPSHOTS", "").split(os.pathsep) if name]
-CROSSES = int(os.environ.get("KARPTUI_ORACLE_CROSSES", "200"))
-ODDITIES = int(os.environ.get("KARPTUI_ORACLE_ODDITIES", "200"))
+SEEDED = {
+    kind: int(os.environ.get(f"KARPTUI_ORACLE_{kind.upper()}", "200")) for kind in ("scenarios", "crosses", "oddities")
+}
 BATCH = 50
 CROSSED_SCENARIOS = 200
 THROWS = 200
@@ -83,34 +84,16 @@ def assert_agree(files: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.oracle
 @needs_oracle
-def test_decides_as_karpenter_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = []
-    for seed in range(SEED, SEED + SCENARIOS):
-        files.append(tmp_path / f"{seed}.json")
-        files[-1].write_text(json.dumps(scenario(seed) | VERSION))
-    assert_agree(files, capsys)
-
-
-@pytest.mark.oracle
-@needs_oracle
-def test_crossed_scenarios_match_karpenter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("kind", SEEDED)
+def test_seeded_scenarios_match_karpenter(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     version = VERSION.get("karpenterVersion", "")
-    source = crossed_stock(newer=version.startswith("1.15"))
+    source = crossed_stock(newer=version.startswith("1.15")) if kind == "crosses" else None
     files = []
-    for seed in range(SEED, SEED + CROSSES):
-        files.append(tmp_path / f"{seed}.json")
-        files[-1].write_text(json.dumps(cross(str(seed), source, version=version)))
-    assert_agree(files, capsys)
-
-
-@pytest.mark.oracle
-@needs_oracle
-def test_odd_scenarios_match_karpenter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    version = VERSION.get("karpenterVersion", "")
-    files = []
-    for seed in range(SEED, SEED + ODDITIES):
-        files.append(tmp_path / f"{seed}.json")
-        files[-1].write_text(json.dumps(odd(str(seed), scenario(seed), version=version)))
+    for seed in range(SEED, SEED + SEEDED[kind]):
+        document = cross(str(seed), source, version=version) if source else scenario(seed) | VERSION
+        if kind == "oddities":
+            document = odd(str(seed), document, version=version)
+        files.append(written(tmp_path / f"{seed}.json", document))
     assert_agree(files, capsys)
 
 
