@@ -14,9 +14,8 @@ from karptui.disruption.node_verdict import Replacement, Verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.simulation import Simulation, Simulator
 from karptui.karpenter import labels
-from karptui.karpenter.settings import parse_settings
 from karptui.provisioning.prepared import Prepared
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_nodepool, a_pod, present
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod, present
 from tests.disruption.making import a_claim, consolidatable, drifted, prepared
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
@@ -238,18 +237,6 @@ def test_unsimulated_and_expensive_nodes_come_first() -> None:
     steps = AnalysisSteps(_cluster(nodes=nodes, nodeclaims=claims, pods=()), 1)
     list(steps.survey())
     assert steps.unsimulated() == (KEYS[1], KEYS[2], KEYS[0])
-
-
-def test_repair_of_an_unregistered_node() -> None:
-    """Until then its state goes by the name of the NodeClaim."""
-    sick = (a_condition("Ready", status="False", since_ns=NOW_NS - 31 * MINUTE_NS),)
-    nodes = [a_node(name=name, labels={labels.REGISTERED: "false"}) for name in NAMES]
-    nodes[0] = a_node(name=NAMES[0], labels={labels.REGISTERED: "false"}, conditions=sick)
-    settings = parse_settings({"FEATURE_GATES": "NodeRepair=true"}, "1.14.1")
-    claims = [a_claim(name) for name in NAMES]
-    cluster = prepared(nodes=nodes, nodeclaims=claims, nodepools=[a_nodepool()], settings=settings)
-    findings = analyse_all(AnalysisSteps(cluster, 1), ()).findings[KEYS[0]]
-    assert (findings.node_name, present(findings.unhealthy).at_ns) == (NAMES[0], NOW_NS - MINUTE_NS)
 
 
 SETTINGS = PriceSettings(multiplier=0.5, surcharge_per_node_hour=0.1)

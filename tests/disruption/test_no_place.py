@@ -75,22 +75,6 @@ def test_every_kind_of_reason(fields: Mapping[str, Any], pool: Mapping[str, Any]
     assert cause_text(place) == words
 
 
-def test_nearest_pool_is_explained_and_others_are_counted() -> None:
-    place = _reason(
-        pods=[a_pod(**HERE, cpu="9"), a_pod(node="node-1", name="bigger", cpu="12")],
-        pools=[
-            a_nodepool(budgets=()),
-            a_nodepool(name="ci", weight=9, taints=(Taint("ci", "NoSchedule"),), budgets=()),
-            a_nodepool(name="ci2", weight=8, taints=(Taint("ci", "NoSchedule"),), budgets=()),
-        ],
-    )
-    assert place.others == 1
-    assert no_place_text(place) == (
-        "default/big and 1 more cannot be placed elsewhere: the nearest type of NodePool general is m5.2xlarge"
-        ", short of cpu 1000m; other NodePools: 2 taints"
-    )
-
-
 def test_landings_ask_every_node_too() -> None:
     first = a_pod(**HERE, cpu="9")
     cluster = _cluster(

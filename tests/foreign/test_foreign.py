@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
+from tests.builders.files import written
 from tests.foreign.asked import asked, screens_saying
 from tests.foreign.clusters import AUTO_MODE, PROVIDERS, Provider, snapshot
 
@@ -36,8 +37,7 @@ def provider(request: pytest.FixtureRequest) -> Provider:
 
 @pytest.fixture
 def path(provider: Provider, tmp_path: Path) -> str:
-    file = tmp_path / "cluster.json"
-    file.write_text(json.dumps(snapshot(provider)))
+    file = written(tmp_path / "cluster.json", snapshot(provider))
     return str(file)
 
 
@@ -46,8 +46,7 @@ def unused(provider: Provider, tmp_path: Path) -> str:
     """Return the same without the pod that fits on the node: Karpenter leaves a node alone where a pod is expected."""
     cluster = snapshot(provider)
     cluster["objects"] = [manifest for manifest in cluster["objects"] if manifest["metadata"]["name"] != "fits"]
-    file = tmp_path / "unused.json"
-    file.write_text(json.dumps(cluster))
+    file = written(tmp_path / "unused.json", cluster)
     return str(file)
 
 
@@ -93,8 +92,7 @@ def test_nothing_is_repaired_by_the_policies_of_another_provider(
     node = next(manifest for manifest in cluster["objects"] if manifest["kind"] == "Node")
     sick = {"type": "Ready", "status": "False", "reason": "x", "lastTransitionTime": "2026-11-20T08:00:00Z"}
     node["status"]["conditions"] = [sick]
-    path = tmp_path / "cluster.json"
-    path.write_text(json.dumps(cluster))
+    path = written(tmp_path / "cluster.json", cluster)
     assert main(["simulate", "-o", "json", str(path)]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [item["commands"] for item in document["disruption"] if item["name"] == "Repair"] == [[]]
@@ -117,8 +115,7 @@ def cluster(*, asks: str = "") -> dict[str, Any]:
 
 @pytest.fixture
 def auto_mode_path(tmp_path: Path) -> str:
-    file = tmp_path / "cluster.json"
-    file.write_text(json.dumps(cluster()))
+    file = written(tmp_path / "cluster.json", cluster())
     return str(file)
 
 
@@ -135,8 +132,7 @@ def test_pods_are_placed_by_the_labels_that_aws_documents(
 
 
 def test_a_value_that_no_type_has_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "cluster.json"
-    file.write_text(json.dumps(cluster(asks="unheard-of")))
+    file = written(tmp_path / "cluster.json", cluster(asks="unheard-of"))
     rows = {row["name"]: row["turn"] for row in asked(capsys, str(file), "pending")}
     assert rows["default/asks"] == "no place"
 
