@@ -29,6 +29,7 @@ from karptui.kube.units import count_text
 from karptui.pending.causes import Cause
 from karptui.provisioning.pool_order import served_pools
 from karptui.verdict.blocked import lacks_some, sum_of, why_not_ready
+from karptui.verdict.containers import SHARED
 from karptui.verdict.controller import has_leader, is_running
 from karptui.verdict.finding import (
     ClusterFinding,
@@ -37,6 +38,7 @@ from karptui.verdict.finding import (
     LimitLine,
     Manner,
     PendingLine,
+    Shared,
     VerdictCase,
     VerdictNode,
 )
@@ -434,7 +436,7 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     if lost:
         groups.append(("", lost, Manner.NODE_GONE))
     for detail, claims, manner in groups:
-        is_refused = bool(detail) and not manner
+        is_refused, is_unjoined = bool(detail) and not manner, not detail and not manner
         explained = pending.take(
             partial(waits_for_claims, claims=claims, failing=failing_pools(case, claims) if is_refused else frozenset())
         )
@@ -451,7 +453,8 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             until_ns=since_ns + REGISTRATION_TTL_NS if since_ns and not is_refused else None,
             objects=tuple(f"NodeClaim/{claim.name}" for claim in claims),
             names=tuple(_node_names(case, claims) or [claim.name for claim in claims]),
-            zones=_only_zone(case, of_claims) if not detail and not manner else (),
+            zones=_only(Shared.ZONE, case, of_claims) if is_unjoined else (),
+            apart=(Shared.FAMILY, *family) if is_unjoined and (family := _only(Shared.FAMILY, case, of_claims)) else (),
             nodes=len(claims),
             detail=detail,
             manner=manner,
@@ -459,7 +462,7 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             reasons=_why_unregistered(case, claims) if manner is Manner.UNREGISTERED else _replaces(case, names),
             drifted=_drifted_of(case, {claim.labels.get(NODEPOOL, "") for claim in claims}),
             user_data=next((fault for fault, of_fault in unjoined.items() if of_fault is claims), ()),
-            nameless=tuple(_nameless(case, min(created))) if created and not detail and not manner else (),
+            nameless=tuple(_nameless(case, min(created))) if created and is_unjoined else (),
             pending=explained,
             screen="claims",
         )
@@ -502,13 +505,13 @@ def _is_late(case: VerdictCase, claim: NodeClaim) -> bool:
     return bool(claim.created_ns) and case.now_ns - claim.created_ns > _join_patience_ns(case, claim)
 
 
-def _only_zone(case: VerdictCase, late: Sequence[VerdictNode], stage: str = "Registered") -> tuple[str, ...]:
-    """Return the zone of several instances that do not reach a stage, if nodes of other zones did so lately."""
-    zones = {line.zone for line in late}
+def _only(shared: Shared, case: VerdictCase, late: Sequence[VerdictNode], stage: str = "Registered") -> tuple[str, ...]:
+    """Return the zone, say, of several instances that do not reach a stage, if nodes of another zone did so lately."""
+    here = {SHARED[shared](line) for line in late}
     since_ns = min(line.claim.created_ns for line in late if line.claim is not None) - REGISTRATION_TTL_NS
-    claims = [(line.zone, line.claim) for line in case.nodes if line.has_node and line.claim is not None]
-    joined = {zone for zone, claim in claims if claim.created_ns >= since_ns and claim.is_true(stage)}
-    return tuple(zones) if len(late) > 1 and len(zones) == 1 and joined - zones else ()
+    nodes = [(line, line.claim) for line in case.nodes if line.has_node and line.claim is not None]
+    joined = {SHARED[shared](line) for line, claim in nodes if claim.created_ns >= since_ns and claim.is_true(stage)}
+    return tuple(here) if len(late) > 1 and len(here) == 1 and joined - here else ()
 
 
 def without_expected(case: VerdictCase, groups: Sequence[PendingLine]) -> list[PendingLine]:
@@ -598,7 +601,7 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             objects=tuple(f"Node/{line.name}" for line in lines),
             names=tuple(line.name for line in lines),
             nodes=len(lines),
-            zones=_only_zone(case, lines, "Initialized"),
+            zones=_only(Shared.ZONE, case, lines, "Initialized"),
             detail=why_not_ready(lines) or obstacles.text,
             words=_denied_to_cni(case),
             reasons=tuple({e.reason for e in case.recent(_NO_CIDR, kind="Node") if e.involved_name in names}),

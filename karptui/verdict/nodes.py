@@ -202,6 +202,7 @@ def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
         lines = [line for line in ready if line.name in counts and line.name not in reported]
         events = [event for line in lines for event in times[line.name].values()]
         reported |= {line.name for line in lines}
+        zones = {line.zone for line in lines}
         if lines:
             yield _of_nodes(
                 FindingCode.UNHEALTHY,
@@ -209,6 +210,7 @@ def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
                 since_ns=min(event.first_ns for event in events) or None,
                 last_ns=max(event.last_ns for event in events),
                 of_nodes=sum(counts[line.name] for line in lines),
+                zones=tuple(zones) if len(zones) == 1 and len(lines) >= FEWEST_OF_ALL else (),
                 words=", ".join(sorted({match[1] for e in events if (match := _VICTIM.search(e.message)) is not None})),
                 manner=manner,
                 screen="events",
@@ -241,9 +243,9 @@ def _not_ready_finding(
 
 
 def _apart(case: VerdictCase, lines: Sequence[VerdictNode]) -> tuple[str, ...]:
-    """Return an image or a family that several nodes that are not ready share, if most others lack it and are ready."""
+    """Return what several nodes that are not ready share: an image, say, if most others lack it and are ready."""
     managed = [line for line in case.nodes if line.has_node and line.claim is not None]
-    for shared in (Shared.IMAGE, Shared.FAMILY) if len(lines) >= FEWEST_OF_ALL else ():
+    for shared in (Shared.IMAGE, Shared.FAMILY, Shared.POOL) if len(lines) >= FEWEST_OF_ALL else ():
         here = {SHARED[shared](line) for line in lines}
         others = [line for line in managed if SHARED[shared](line) not in here]
         is_apart = 2 * len(others) > len(managed) and not any(line.not_ready_ns for line in others)

@@ -12,6 +12,7 @@ from tests.incidents.objects import condition, later
 from tests.incidents.pods import SELECTOR, add_daemonset, add_workload, no_node, waiting
 from tests.incidents.pools import add_karpenter, add_nodeclass, add_pool, to_beta
 from tests.incidents.providers import aks_pool, to_aks
+from tests.incidents.unseen_causes import refuse
 from tests.incidents.workloads import crash
 
 PENDING: Final = r"\d+ pods? [^\n]{0,30}pending"
@@ -438,6 +439,85 @@ def reserved_capacity_without_the_gate(c: Cluster) -> None:
     )
     add_pool(c, "reserved", capacity=("reserved",), families=("m7i",), nodeclass="reserved")
     waiting(c, "ml/fit", 3, "1h", pool="reserved")
+
+
+@incident(
+    story="A network switch of us-east-1c drops packets: each of the five nodes there was NotReady four to six times in the last hour, for a minute each. Nodes of other zones were never. At the moment all are ready.",
+    cause="5 nodes, all in us-east-1c, were not ready again and again in the last hour (25 times); at the moment they are ready.",
+    thread="kubernetes/kubernetes#45126",
+    must=[n(5), r"not ready", r"us-east-1c", r"ready now|at the moment|currently"],
+    must_not=[LAUNCHES, ICE, PENDING],
+    first=1,
+)
+def nodes_of_one_zone_flap(c: Cluster) -> None:
+    add_nodeclass(c)
+    add_pool(c, "general")
+    for pair in fleet(c, "general", "orders/storefront", 15):
+        if pair.zone == c.zones[2]:
+            assert pair.node is not None
+            c.event(
+                pair.node,
+                "NodeNotReady",
+                f"Node {pair.name} status is now: NodeNotReady",
+                last="4m",
+                first="55m",
+                count=5,
+                kind="Normal",
+                source="node-controller",
+            )
+
+
+@incident(
+    story="The security group of EC2NodeClass pci was changed: all five nodes of NodePool pci, in three zones, fell silent 12 minutes ago. The eight nodes of NodePool general, with another EC2NodeClass, are ready.",
+    cause="All 5 nodes of NodePool pci have not been ready for 12 minutes (their kubelets are silent), and the nodes of other NodePools are ready.",
+    thread="aws/karpenter-provider-aws#3508",
+    must=[n(5), r"not (been )?ready|silent", r"\bpci\b", r"all (5|of)|others? (nodes )?(are|is) ready|every node"],
+    must_not=[LAUNCHES, ICE, PENDING],
+    first=1,
+)
+def nodes_of_one_pool_fall_silent(c: Cluster) -> None:
+    usual(c, 8)
+    add_nodeclass(c, "pci")
+    add_pool(c, "pci", nodeclass="pci")
+    for number in range(5):
+        add_node(c, "pci", "m6i.xlarge", c.zones[number % 3], age="6d", ready=NOT_READY, ready_since="12m")
+
+
+@incident(
+    story="NodePool general launches amd64 and arm64. Since last night the arm64 image of the company's AMI is broken: three m7g instances have not joined for 11 minutes, while an m6i that was launched later joined. Six pods are pending.",
+    cause="3 instances of general have not joined for 11 minutes, all of the family m7g (arm64), while instances of other families joined; 6 pods are pending.",
+    thread="aws/karpenter-provider-aws#2423",
+    must=[n(3) + r"|1 more", r"regist|join", r"m7g|arm64", n(6), r"1[01] ?m"],
+    must_not=[LAUNCHES, ICE, ROOM],
+)
+def instances_of_one_family_do_not_join(c: Cluster) -> None:
+    usual(c, arch=("amd64", "arm64"), families=("m6i", "m7g"))
+    good = add_node(c, "general", "m6i.xlarge", c.zones[1], age="8m")
+    add_workload(c, "shop/new", on=[good], count=3, age="7m")
+    pairs = [add_node(c, "general", "m7g.xlarge", zone, age="11m", stage="Launched") for zone in c.zones]
+    nominated(c, waiting(c, "orders/checkout", 6, "12m"), pairs, last="20s", count=9)
+
+
+@incident(
+    story="Both pods of CoreDNS crash for 26 minutes (a bad Corefile). Karpenter runs, and cannot resolve EC2's name any more: each launch fails. Five pods are pending for 20 minutes.",
+    cause="Both pods of kube-system/coredns crash, so Karpenter cannot resolve ec2.us-east-1.amazonaws.com, and every launch fails; 5 pods are pending for 20 minutes.",
+    thread="aws/karpenter-provider-aws#2186",
+    must=[r"coredns", r"crash|exit code", r"lookup|resolv|ec2\.us-east-1", n(5)],
+    must_not=[LAUNCHES, ICE, ROOM, DOWN],
+    first=2,
+)
+def names_of_ec2_do_not_resolve(c: Cluster) -> None:
+    refuse(
+        c,
+        'creating fleet request, operation error EC2: CreateFleet, exceeded maximum number of attempts, 3, https response error StatusCode: 0, RequestID: , request send failed, Post "https://ec2.us-east-1.amazonaws.com/": dial tcp: lookup ec2.us-east-1.amazonaws.com on 10.100.0.10:53: read udp 10.24.16.31:41214->10.100.0.10:53: i/o timeout',
+    )
+    for pod in [
+        item for item in c.objects if item["kind"] == "Pod" and item["metadata"]["name"].startswith("coredns-")
+    ]:
+        crash(c, pod, code=1, restarts=9, ago="2m")
+        for state in pod["status"]["conditions"]:
+            if state["type"] in ("Ready", "ContainersReady"):
+                state["lastTransitionTime"] = c.at("26m")
 
 
 def _virtual_node(c: Cluster, name: str, kubelet: str, labels: dict[str, str]) -> NodePair:

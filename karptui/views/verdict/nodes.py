@@ -83,7 +83,7 @@ def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.manner in _RECURRING:
         nodes = f"node {names_text(finding.names)}{of_pools(finding)}"
         if finding.nodes > 1:
-            nodes = f"{nodes_text(finding)}{of_pools(finding)} ({names_text(finding.names)})"
+            nodes = f"{nodes_text(finding)}{of_pools(finding)}{where} ({names_text(finding.names)})"
         nodes += f" {verb(finding.nodes, *_RECURRING[finding.manner])}"
         times = f"{count_text(finding.of_nodes)} times{in_time(finding, now_ns)}"
         are = verb(finding.nodes, "it is", "they are")

@@ -45,8 +45,10 @@ _BOILERPLATE: Final = re.compile(
     re.IGNORECASE,
 )
 """Beginnings of errors of launches and of Kyverno, links, ends of Azure's and Alibaba's: they leave little room."""
-_CAUSE: Final = re.compile(r"(?:(?:\bapi error|ERROR CODE:) |\b(?=x509: ))(\w+: .+)", re.DOTALL)
-"""The cause at the end of nested errors: of AWS's and Azure's clients, and of certificates that are refused."""
+_CAUSE: Final = re.compile(
+    r"(?:(?:\bapi error|ERROR CODE:) |\b(?=x509: ))(\w+: .+)|(?:send failed, |, : )(\w+ \"https?://.+)", re.DOTALL
+)
+"""The cause at the end of nested errors: of AWS's and Azure's clients, certificates, and requests without answer."""
 _HIDDEN: Final = "Instance launch failed"
 """Karpenter's message for EC2 errors that it does not classify: pkg/errors/errors.go of its AWS provider."""
 _BEFORE_WEBHOOK: Final = re.compile(r"^.*?(?=admission webhook \")", re.DOTALL)
@@ -183,7 +185,7 @@ def quoted(message: str, who: str = KARPENTER) -> str:
     message = _BOILERPLATE.sub("", " ".join(_BEFORE_WEBHOOK.sub("", message).split())).removesuffix(".")
     message = _PATH.sub("…/", message)
     cause = _CAUSE.search(message)
-    message = cause[1] if cause is not None else message
+    message = cause[cause.lastindex or 0] if cause is not None else message
     if message.endswith(_HIDDEN):
         message += " (the error is in Karpenter's log)"
     if plain or len(message) <= QUOTED:
