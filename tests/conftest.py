@@ -47,25 +47,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
-    """Look for no garbage while everything is imported, and let every other process begin at the other end.
+    """Look for no garbage while everything is imported, and let each process begin with a share of the files.
 
-    What pytest makes of a file of tests takes longer than to run most of them. It is kept beside the file, so that two
-    processes in a folder that nobody has run tests in make a half each.
+    What pytest makes of a file of tests takes longer than to run most of them. It is kept beside the file, so that
+    several processes in a folder that nobody has run tests in make a share each.
     """
     gc.disable()
     try:
-        if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 2:
-            _import_from_behind(
-                [session.config.invocation_params.dir / argument.partition("::")[0] for argument in session.config.args]
-            )
+        count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+        if count > 1:
+            folders = [session.config.invocation_params.dir / arg.partition("::")[0] for arg in session.config.args]
+            _import_share(folders, int(os.environ["PYTEST_XDIST_WORKER"][2:]), count)
         return (yield)
     finally:
         gc.enable()
 
 
-def _import_from_behind(paths: Iterable[Path]) -> None:
-    """Import the files of tests, the last first, under the names that pytest gives them; faults are for it to tell."""
-    for file in reversed([file for path in paths for file in sorted(path.rglob("test_*.py"))]):
+def _import_share(paths: Iterable[Path], number: int, count: int) -> None:
+    """Import one file of so many, under the names that pytest gives them; faults are for it to tell."""
+    for file in [file for path in paths for file in sorted(path.rglob("test_*.py"))][number::count]:
         with suppress(Exception, pytest.skip.Exception):
             import_module(".".join(("tests", *file.relative_to(TESTS_ROOT).with_suffix("").parts)))
 
