@@ -40,6 +40,8 @@ class ClaimEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     node: Node | None = None
     findings: NodeFindings | None = None
     """Why it is still here; None until that is worked out."""
+    hidden: frozenset[str] = frozenset()
+    """Kinds that may not be listed or were not read."""
 
     @property
     def key(self) -> str:
@@ -59,7 +61,7 @@ class ClaimEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def row(self) -> NodeEntry:
         """The same as a row of the Nodes screen."""
-        return NodeEntry(self.node, self.claim, findings=self.findings)
+        return NodeEntry(self.node, self.claim, findings=self.findings, hidden=self.hidden)
 
     @property
     def is_starting(self) -> bool:
@@ -128,6 +130,6 @@ def claim_entries(view: ClusterView) -> tuple[ClaimEntry, ...]:
     """Return a row for every NodeClaim."""
     state, findings = view.state, view.analysis.findings if view.analysis is not None else {}
     return tuple(
-        ClaimEntry(claim, state.node_of(name), findings.get(claim_key(name)))
+        ClaimEntry(claim, state.node_of(name), findings.get(claim_key(name)), view.hidden)
         for name, claim in state.nodeclaims.items()
     )

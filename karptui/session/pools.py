@@ -98,6 +98,7 @@ def _usable_types(types: TypesOfPool) -> int:
     )
 
 
+NODE_KINDS: Final = (Kind.NODE, Kind.NODECLAIM)
 NEAR: Final = 10
 """Weights that differ by less are pointed out: they look like shades, and are an order all the same."""
 
@@ -216,8 +217,8 @@ class PoolRow(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
 
     @property
     def share_percent(self) -> float | None:
-        """Its percentage of all nodes; None without any."""
-        return 100 * self.nodes / self.all_nodes if self.all_nodes else None
+        """Its percentage of all nodes; None without any, or if nodes or NodeClaims are hidden."""
+        return 100 * self.nodes / self.all_nodes if self.all_nodes and not self.hides(*NODE_KINDS) else None
 
     @property
     def is_class_ready(self) -> bool:
@@ -228,7 +229,7 @@ class PoolRow(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
         return ready is not None and ready.status == "True"
 
     def hides(self, *kinds: Kind) -> bool:
-        """Whether one of these kinds may not be listed."""
+        """Whether one of these kinds may not be listed or was not read."""
         return not self.hidden.isdisjoint(kinds)
 
     def limit(self, resource: str) -> PoolLimit | None:

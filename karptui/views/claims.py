@@ -8,6 +8,7 @@ from datetime import tzinfo
 from functools import partial
 from typing import Final
 
+from karptui.decode.kinds import Kind
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.termination import WAVE_NS, Expiry, expiry_wave
@@ -261,7 +262,7 @@ def _waiting(entry: ClaimEntry, now_ns: int) -> Cell:
 
 def _node(entry: ClaimEntry, _: int) -> Cell:
     name = entry.node_name
-    if name and entry.node is None:
+    if name and entry.node is None and Kind.NODE not in entry.hidden:
         return Cell(f"({clean(name)})", Tone.FAULT, f"({clean(short_name(name))})")
     return text_cell(name, short=short_name(name))
 

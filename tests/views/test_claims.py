@@ -4,7 +4,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
+from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code, WhyCode
@@ -96,6 +98,7 @@ RECKONED_END = (
     (REBOOTING, "rebooting 60s: its instance restarts; if it is not back within 20m it is deleted (for Ready/Stuck)",
      Tone.WARNING),
     (LOST, "the NodeClaim expects node ip-1.ec2.internal, which does not exist", Tone.FAULT),
+    (replace(LOST, hidden=frozenset({Kind.NODE})), "", Tone.NORMAL),
     (entry(), "", Tone.NORMAL),
     (LEAVING, "its pods are being evicted", Tone.LEAVING),
     (entry(deletion_ns=NOW_NS - MINUTE), "its drain has not begun", Tone.LEAVING),

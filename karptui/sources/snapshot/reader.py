@@ -357,13 +357,15 @@ def _moment(path: Path, at: Callable[[int], int] | None) -> SnapshotDocument:
 def _not_exported(pile: ObjectPile) -> tuple[Kind, ...]:
     """Return the kinds that output of kubectl lacks unless it has objects of them.
 
-    Without nodes, no pod is bound and no NodeClaim names one; Karpenter's nodes have NodePools and NodeClaims, pods of
-    a DaemonSet a DaemonSet.
-    Its chart installs a PodDisruptionBudget, and controllers write events all the time.
+    Without nodes, no pod is bound, no NodeClaim registers, and nothing writes events. Karpenter's nodes have NodePools
+    and NodeClaims, pods of a DaemonSet a DaemonSet. Its chart installs a PodDisruptionBudget, and controllers write
+    events all the time.
     """
     if not pile.has(Kind.NODE):
-        of_nodes = any(pod.node_name for pod in pile.pods) or any(claim.node_name for claim in pile.nodeclaims)
-        return (*VOLUME_KINDS, *((Kind.NODE, Kind.POD, Kind.NODEPOOL, Kind.NODECLAIM) if of_nodes else ()))
+        of_nodes = (Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM, Kind.POD)
+        has_nodes = any(pod.node_name for pod in pile.pods) or any(claim.node_name for claim in pile.nodeclaims)
+        is_of_events = pile.has(Kind.EVENT) and not any(map(pile.has, of_nodes))
+        return (*VOLUME_KINDS, *(of_nodes if has_nodes or is_of_events else ()))
     is_karpenters = any(NODEPOOL in node.labels for node in pile.nodes)
     of_karpenter = (Kind.NODEPOOL, Kind.NODECLAIM) if is_karpenters else ()
     lacks_both = is_karpenters and not (pile.has(Kind.PDB) or pile.has(Kind.EVENT))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import UNLIMITED
@@ -11,15 +10,13 @@ from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, NODES
 from karptui.kube.units import count_text
 from karptui.provisioning.pool_types import Filter
-from karptui.session.pools import PoolLimit, PoolRow
+from karptui.session.pools import NODE_KINDS, PoolLimit, PoolRow
 from karptui.state.usage import Share
 from karptui.views.pools.sentences import budget_left, budget_text, policy_text, short_reason
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, WAITING, ZERO, Bar, Cell, Span, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.pools import carries
 from karptui.views.usage import CPU_TEXTS, MEMORY_TEXTS, Texts, share_cell
-
-_NODES: Final = (Kind.NODE, Kind.NODECLAIM)
 
 
 def weight_cell(row: PoolRow, _: int) -> Cell:
@@ -32,7 +29,7 @@ def weight_cell(row: PoolRow, _: int) -> Cell:
 
 def nodes_cell(row: PoolRow, _: int) -> Cell:
     """Return the number of nodes (existing and starting), the node limit, and the share of all nodes."""
-    if row.hides(*_NODES):
+    if row.hides(*NODE_KINDS):
         return FORBIDDEN
     starting = f"+{count_text(row.starting)}" if row.starting else ""
     count = f"{count_text(row.nodes - row.starting)}{starting}"
@@ -50,12 +47,12 @@ def nodes_cell(row: PoolRow, _: int) -> Cell:
 
 def requested_cell(row: PoolRow, share: Share, texts: Texts) -> Cell:
     """Return the requests on the pool's nodes, of their allocatable."""
-    return FORBIDDEN if row.hides(*_NODES) else share_cell(share, texts, row.access)
+    return FORBIDDEN if row.hides(*NODE_KINDS) else share_cell(share, texts, row.access)
 
 
 def limit_cell(row: PoolRow, resource: str) -> Cell:
     """Return the cpu or memory of the nodes, of the limit."""
-    if row.hides(*_NODES):
+    if row.hides(*NODE_KINDS):
         return FORBIDDEN
     texts, unit = (CPU_TEXTS, NANO_PER_MILLI) if resource == CPU else (MEMORY_TEXTS, NANO)
     used = row.used.get(resource, 0)
@@ -75,7 +72,7 @@ def limit_place(row: PoolRow, resource: str) -> float | None:
 
 def cost_cell(row: PoolRow, _: int) -> Cell:
     """Return the cost of the nodes per hour."""
-    if row.hides(*_NODES):
+    if row.hides(*NODE_KINDS):
         return FORBIDDEN
     total = row.total
     if not total.priced:
@@ -127,7 +124,7 @@ def ready_cell(row: PoolRow, _: int) -> Cell:
 
 def budget_cell(row: PoolRow, _: int) -> Cell:
     """Return the number of nodes that may be disrupted now."""
-    if row.hides(Kind.POD, *_NODES):
+    if row.hides(Kind.POD, *NODE_KINDS):
         return FORBIDDEN
     if row.is_passed_over:
         return NOT_APPLICABLE
@@ -146,7 +143,7 @@ def policy_cell(row: PoolRow, _: int) -> Cell:
 
 def drifted_cell(row: PoolRow, _: int) -> Cell:
     """Return the number of drifted nodes, of all nodes."""
-    if row.hides(*_NODES):
+    if row.hides(*NODE_KINDS):
         return FORBIDDEN
     drifted = row.drifted
     return Cell(f"{count_text(drifted)}/{count_text(row.nodes)}", Tone.WARNING if drifted else Tone.MUTED)

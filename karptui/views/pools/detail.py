@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.aws.evidence import SubnetRoom
+from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.units import count_text, counted, cpu_text, first_of, instant_text, memory_text, span_text
 from karptui.provisioning.pool_types import Filter
-from karptui.session.pools import DaemonRow, PoolRow
+from karptui.session.pools import NODE_KINDS, DaemonRow, PoolRow
 from karptui.views.budgets.sentences import line_text
 from karptui.views.column import (
     Column,
@@ -47,6 +48,8 @@ def title_parts(row: PoolRow, *, has_prices: bool) -> Pieces:
     weight = f"weight {row.pool.weight}" if row.pool.weight else "no weight"
     place = f"tried {ordinal(row.rank)}" if row.rank is not None else "excluded"
     nodes = counted(row.nodes - row.starting, "node") + (f" +{row.starting:,} starting" if row.starting else "")
+    if row.hides(*NODE_KINDS):
+        nodes = "number of nodes unknown"
     cost = f" · {total_words(row.total)}" if has_prices and row.nodes else ""
     return ((f" {clean(row.name)} ", Tone.STRONG), (f"─ {weight} · {place} · {nodes}{cost} ", Tone.NORMAL))
 
@@ -144,6 +147,8 @@ def _disruption(row: PoolRow) -> tuple[Pieces, ...]:
 def _counted(row: PoolRow) -> tuple[Pieces, ...]:
     """Return its NodeClaims and pods as Karpenter counts them, else its pods."""
     counts = row.counted
+    if counts is None and row.hides(Kind.POD):
+        return ()
     if counts is None:
         return (((f"{counted(row.pods, 'pod')} on its nodes, DaemonSets included", Tone.NORMAL),),)
     others = counts.created - counts.provisioned

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import UNLIMITED, Reason
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED
 from karptui.kube.objects import Condition
@@ -15,7 +14,7 @@ from karptui.kube.units import amount_text, count_text, counted, first_of, span_
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.pool_types import Filter
 from karptui.session.nodeclasses import Absence
-from karptui.session.pools import PoolLimit, PoolRow
+from karptui.session.pools import NODE_KINDS, PoolLimit, PoolRow
 from karptui.session.status import plural
 from karptui.session.types import PoolEntry
 from karptui.views.row import Pieces, Tone
@@ -215,7 +214,7 @@ def pool_sentences(row: PoolRow) -> tuple[Pieces, ...]:
 
 
 def _limits(row: PoolRow) -> Pieces:
-    hidden = [kind for kind in (Kind.NODE, Kind.NODECLAIM) if row.hides(kind)]
+    hidden = [kind for kind in NODE_KINDS if row.hides(kind)]
     if hidden and row.limits:
         named = " and ".join(map(plural, hidden))
         return (

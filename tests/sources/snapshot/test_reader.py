@@ -284,14 +284,18 @@ def test_pods_of_one_namespace_are_not_all_pods(
 
 
 @pytest.mark.parametrize(("kinds", "unread"), [
-    (("Pod",), {Kind.NODEPOOL, Kind.NODECLAIM}),
-    (("Node",), {Kind.NODEPOOL, Kind.NODECLAIM}),
-    (("Node", "NodeClaim"), {Kind.NODEPOOL}),
-    (("Node", "NodeClaim", "NodePool"), set()),
+    (("Pod",), {Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM}),
+    (("Node",), {Kind.NODEPOOL, Kind.NODECLAIM, Kind.POD}),
+    (("Node", "NodeClaim"), {Kind.NODEPOOL, Kind.POD}),
+    (("Node", "NodeClaim", "NodePool"), {Kind.POD}),
+    (("NodeClaim", "NodePool"), {Kind.NODE, Kind.POD}),
+    (("Event",), {Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM, Kind.POD}),
+    (("NodePool", "EC2NodeClass", "Event"), set()),
 ])  # fmt: skip
-def test_a_file_with_bound_pods_or_nodes_of_karpenter_lacks_their_pools_and_claims(
+def test_a_file_lacks_the_kinds_that_its_objects_show_to_exist(
     tmp_path: Path, kinds: tuple[str, ...], unread: set[Kind]
 ) -> None:
     items = [item for item in load(NOW_NS) if item["kind"] in kinds]
     path = written(tmp_path / "x.json", {"apiVersion": "v1", "kind": "List", "items": items})
-    assert SnapshotReader().read([path]).inventory.unread & {Kind.NODEPOOL, Kind.NODECLAIM} == unread
+    shown = {Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM, Kind.POD}
+    assert SnapshotReader().read([path]).inventory.unread & shown == unread

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.evidence import SubnetRoom
+from karptui.decode.kinds import Kind
 from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget
@@ -224,3 +225,10 @@ def test_nodeclaims_on_the_way_are_counted_apart() -> None:
     assert cells(row)["nodes"].startswith("44+3")
     assert " 44 nodes +3 starting" in text_of(title_parts(row, has_prices=False))
     assert cells(replace(row, starting=0))["nodes"].startswith("47")
+
+
+def test_neither_nodes_nor_pods_are_counted_if_they_were_not_read() -> None:
+    row = replace(ROWS["primary"], nodes=3, starting=3, counted=None, hidden=frozenset({Kind.NODE, Kind.POD}))
+    assert "number of nodes unknown" in text_of(title_parts(row, has_prices=False))
+    assert "% of the nodes" not in plain_text(detail_lines(row))
+    assert "Counted" not in plain_text(detail_lines(row))
