@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.kube.units import count_text, counted, cpu_text, memory_text
+from karptui.kube.units import NA, count_text, counted, cpu_text, memory_text
 from karptui.session.capacity import GROUPINGS, CapacityEntry
 from karptui.session.nodes import PodAccess
 from karptui.state.usage import Share
@@ -19,6 +19,7 @@ from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, WAITING,
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
 from karptui.views.usage import CPU_TEXTS, MEMORY_TEXTS, Texts, count_cell, share_cell, share_values
+from karptui.views.why.sentences import held_text
 
 _TITLES: Final = {"zone": "ZONE", "pool": "POOL", "type": "TYPE"}
 _HELP: Final = {
@@ -67,11 +68,8 @@ def _cost_cell(entry: CapacityEntry, _: int) -> Cell:
 def _held_cell(entry: CapacityEntry, _: int) -> Cell:
     if not entry.held.nodes:
         return WAITING if entry.held.waiting else NOT_APPLICABLE
-    if not entry.held.per_hour and entry.held.unpriced:
-        return NOT_AVAILABLE
-    more = "+" if entry.held.unpriced or entry.held.waiting else ""
-    bound = "≤" if entry.held.is_upper_bound and entry.held.per_hour else ""
-    return Cell(f"{bound}{entry.held.per_hour:,.2f}{more}", Tone.WARNING)
+    text = held_text(entry.held, is_short=True)
+    return NOT_AVAILABLE if text == NA else Cell(text, Tone.WARNING)
 
 
 def _amounts(name: str, unit: str, read: Callable[[CapacityEntry], Share]) -> tuple[Value[CapacityEntry], ...]:

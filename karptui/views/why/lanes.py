@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from karptui.disruption.codes import CODES, Code
 from karptui.kube.group import group_by
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.session.nodes import NodeEntry
-from karptui.views.column import Schema
+from karptui.views.column import Schema, plain, row_schema, struct_values
 from karptui.views.instants import expiry_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -42,29 +44,35 @@ _LACKS: Final = {
     "NO_NODEPOOL_LABEL": "its NodePool label is missing",
     "": "it is being removed",
 }
+
+
+class _LaneRow(msgspec.Struct, frozen=True):
+    """A lane as scripts read it."""
+
+    wanted: bool
+    held_by: str
+    lacks: str
+    message: str
+
+
+_LANE: Final = struct_values(
+    _LaneRow,
+    {
+        "wanted": "Whether the method wants the node, regardless of blockers.",
+        "heldBy": "Code of the first blocker, or empty.",
+        "lacks": "If it is not wanted, code of the missing condition: one that heldBy may have too, or NOT_EMPTY,"
+        " EMPTY, NOT_DRIFTED, NOT_EXPIRED, NO_WARNING from the cloud, TOLERATED of an unhealthy node within its"
+        " toleration.",
+        "message": "The same as text.",
+    },
+)
 LANES: Final[Schema] = {
     "type": ["object", "null"],
     "description": (
         "Lanes by method in Karpenter's order, with expiration and interruption, and Repair of an unhealthy node "
         "even if a separate controller deletes it; null if unknown or Karpenter does not manage the node."
     ),
-    "additionalProperties": {
-        "type": "object",
-        "required": ["wanted", "heldBy", "lacks", "message"],
-        "properties": {
-            "wanted": {"type": "boolean", "description": "Whether the method wants the node, regardless of blockers."},
-            "heldBy": {"type": "string", "description": "Code of the first blocker, or empty."},
-            "lacks": {
-                "type": "string",
-                "description": (
-                    "If it is not wanted, code of the missing condition: one that heldBy may have too, or "
-                    "NOT_EMPTY, EMPTY, NOT_DRIFTED, NOT_EXPIRED, NO_WARNING from the cloud, TOLERATED of an "
-                    "unhealthy node within its toleration."
-                ),
-            },
-            "message": {"type": "string", "description": "The same as text."},
-        },
-    },
+    "additionalProperties": row_schema(_LANE),
 }
 
 
@@ -202,14 +210,10 @@ def _health_line(findings: NodeFindings, now_ns: int) -> tuple[Pieces, ...]:
     return (((f" {REPAIR:<{NAME_WIDTH}}", Tone.MUTED), (_health_text(findings.unhealthy, now_ns), Tone.WARNING)),)
 
 
-def _health_values(unhealthy: HealthDeletion, now_ns: int) -> dict[str, Any]:
+def _health_row(unhealthy: HealthDeletion, now_ns: int) -> _LaneRow:
     is_due = unhealthy.at_ns <= now_ns
-    return {
-        "wanted": is_due,
-        "heldBy": str(Code.REPAIR_TRIPPED) if is_due and unhealthy.is_tripped else "",
-        "lacks": "" if is_due else "TOLERATED",
-        "message": _health_text(unhealthy, now_ns),
-    }
+    blocker = str(Code.REPAIR_TRIPPED) if is_due and unhealthy.is_tripped else ""
+    return _LaneRow(is_due, blocker, "" if is_due else "TOLERATED", _health_text(unhealthy, now_ns))
 
 
 def _interruption_text(findings: NodeFindings, now_ns: int) -> tuple[bool, str]:
@@ -230,29 +234,16 @@ def lanes_values(entry: NodeEntry, now_ns: int) -> dict[str, Any] | None:
     findings = entry.findings
     if findings is None or entry.claim is None:
         return None
-    lanes: dict[str, Any] = {
-        lane.method: {
-            "wanted": lane.is_wanted,
-            "heldBy": lane.code if lane.is_held else "",
-            "lacks": "" if lane.is_wanted else lane.code,
-            "message": lane_message(findings, lane, now_ns),
-        }
-        for lane in findings.lanes
-    }
-    if findings.unhealthy is not None:
-        lanes = {REPAIR: _health_values(findings.unhealthy, now_ns)} | lanes
+    rows = {} if findings.unhealthy is None else {REPAIR: _health_row(findings.unhealthy, now_ns)}
+    for lane in findings.lanes:
+        blocker, lacks = lane.code if lane.is_held else "", "" if lane.is_wanted else lane.code
+        message = lane_message(findings, lane, now_ns)
+        rows[lane.method] = _LaneRow(lane.is_wanted, blocker, lacks, message)
     is_due, text = _expiry_text(entry, now_ns)
     is_warned, warning = _interruption_text(findings, now_ns)
-    return {
-        **lanes,
-        EXPIRY: {"wanted": is_due, "heldBy": "", "lacks": "" if is_due else "NOT_EXPIRED", "message": text},
-        INTERRUPTION: {
-            "wanted": is_warned,
-            "heldBy": "",
-            "lacks": "" if is_warned else "NO_WARNING",
-            "message": warning,
-        },
-    }
+    rows[EXPIRY] = _LaneRow(is_due, "", "" if is_due else "NOT_EXPIRED", text)
+    rows[INTERRUPTION] = _LaneRow(is_warned, "", "" if is_warned else "NO_WARNING", warning)
+    return {name: plain(_LANE, row) for name, row in rows.items()}
 
 
 def lanes_text(lanes: dict[str, Any] | None) -> list[str]:
