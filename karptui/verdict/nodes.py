@@ -243,12 +243,16 @@ def _not_ready_finding(
 
 
 def _apart(case: VerdictCase, lines: Sequence[VerdictNode]) -> tuple[str, ...]:
-    """Return what several nodes that are not ready share: an image, say, if most others lack it and are ready."""
+    """Return what several nodes that are not ready share, such as an image.
+
+    Most nodes that have it are not ready; most others lack it, and all of these are ready.
+    """
     managed = [line for line in case.nodes if line.has_node and line.claim is not None]
     for shared in (Shared.IMAGE, Shared.FAMILY, Shared.POOL) if len(lines) >= FEWEST_OF_ALL else ():
         here = {SHARED[shared](line) for line in lines}
         others = [line for line in managed if SHARED[shared](line) not in here]
-        is_apart = 2 * len(others) > len(managed) and not any(line.not_ready_ns for line in others)
+        is_usual = 2 * len(lines) >= len(managed) - len(others)
+        is_apart = is_usual and 2 * len(others) > len(managed) and not any(line.not_ready_ns for line in others)
         if len(here) == 1 and is_apart:
             return shared, here.pop()
     return ()

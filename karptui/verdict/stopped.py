@@ -68,9 +68,9 @@ def stopped_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             )
         )
         # A refusal of the first minutes may be over at the next attempt: IAM and EC2 need time to learn of new objects.
-        is_first = not explained.since_ns or case.now_ns - explained.since_ns >= LAUNCH_PATIENCE_NS
+        is_lasting = not explained.since_ns or case.now_ns - explained.since_ns >= LAUNCH_PATIENCE_NS
         yield ClusterFinding(
-            severity=FindingSeverity.ERROR if is_long or (refusal and is_first) else FindingSeverity.INFO,
+            severity=FindingSeverity.ERROR if is_long or (refusal and is_lasting) else FindingSeverity.INFO,
             detail=refusal,
             code=FindingCode.STOPPED,
             price_per_hour=saving.per_hour,

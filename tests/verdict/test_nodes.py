@@ -52,6 +52,21 @@ def test_nodes_that_are_not_ready_for_several_reasons_are_findings_of_their_own(
     ]
 
 
+@pytest.mark.parametrize(("ready_too", "is_named"), [(0, True), (3, True), (4, False)])
+def test_what_nodes_that_are_not_ready_share_is_named_unless_most_nodes_with_it_are_ready(
+    ready_too: int, *, is_named: bool
+) -> None:
+    def line(name: str, image: str, not_ready_ns: int | None = None) -> VerdictNode:
+        node = replace(a_node(name=name), os_image=image)
+        claim = a_nodeclaim(node=name)
+        return VerdictNode(name, "general", claim, has_node=True, node=node, not_ready_ns=not_ready_ns)
+
+    silent = [line(f"n{number}", "Bottlerocket 1.30", NOW_NS - HOUR_NS) for number in range(3)]
+    alike = [line(f"a{number}", "Bottlerocket 1.30") for number in range(ready_too)]
+    others = [line(f"o{number}", "Bottlerocket 1.29") for number in range(12)]
+    assert ("all of them are nodes with Bottlerocket 1.30" in str(texts(*silent, *alike, *others))) is is_named
+
+
 def test_a_pdb_is_told_only_of_the_cordoned_nodes_that_it_blocks() -> None:
     lines = [
         VerdictNode(f"n{n}", "", None, has_node=True, node=a_node(name=f"n{n}"), is_cordoned=n < 3) for n in range(4)
