@@ -452,7 +452,10 @@ def _idle(view: ClusterView, pods: _PodsByFinding) -> tuple[str, ...]:
             needed.add(workload.key)
     active = [pod for pod in view.state.pods.values() if pod.is_active] if needed else []
     owners = ((pod.namespace, owner.name) for pod in active if (owner := controller_of(pod.owners)) is not None)
-    return tuple(sorted(needed - {f"{namespace}/{name.rpartition('-')[0]}" for namespace, name in owners}))
+    running = {f"{namespace}/{name.rpartition('-')[0]}" for namespace, name in owners}
+    # A list may lack the pods of a namespace.
+    listed = {pod.namespace for pod in active}
+    return tuple(sorted(key for key in needed - running if key.partition("/")[0] in listed))
 
 
 def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:
