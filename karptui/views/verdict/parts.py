@@ -46,7 +46,7 @@ _BOILERPLATE: Final = re.compile(
 )
 """Beginnings of errors of launches and of Kyverno, links, ends of Azure's and Alibaba's: they leave little room."""
 _CAUSE: Final = re.compile(
-    r"(?:(?:\bapi error|ERROR CODE:) |\b(?=x509: ))(\w+: .+)|(?:send failed, |, : )(\w+ \"https?://.+)", re.DOTALL
+    r"(?:(?:\bapi error|ERROR CODE:) |\b(?=x509: ))([\w.]+: .+)|(?:send failed, |, : )(\w+ \"https?://.+)", re.DOTALL
 )
 """The cause at the end of nested errors: of AWS's and Azure's clients, certificates, and requests without answer."""
 _HIDDEN: Final = "Instance launch failed"
