@@ -451,7 +451,9 @@ def _idle(view: ClusterView, pods: _PodsByFinding) -> tuple[str, ...]:
         if is_driver or (workload.name in NAME_SERVERS and not is_auto):
             needed.add(workload.key)
     active = [pod for pod in view.state.pods.values() if pod.is_active] if needed else []
-    owners = ((pod.namespace, owner.name) for pod in active if (owner := controller_of(pod.owners)) is not None)
+    owners = [(pod.namespace, owner.name) for pod in active if (owner := controller_of(pod.owners)) is not None]
+    if any(server in name for _, name in owners for server in NAME_SERVERS):
+        needed = {key for key in needed if key.rpartition("/")[2] not in NAME_SERVERS}
     running = {f"{namespace}/{name.rpartition('-')[0]}" for namespace, name in owners}
     # A list may lack the pods of a namespace.
     listed = {pod.namespace for pod in active}

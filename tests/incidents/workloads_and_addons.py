@@ -8,7 +8,17 @@ from tests.incidents.incident import ICE, LAUNCHES, incident, n, order_of
 from tests.incidents.node_lives import add_node_events, add_scaler
 from tests.incidents.node_objects import add_node, conditions
 from tests.incidents.objects import condition, digest, uid
-from tests.incidents.pods import PROTECTED, SELECTOR, add_pdb, add_pod, add_volume, add_workload, no_node, waiting
+from tests.incidents.pods import (
+    PROTECTED,
+    SELECTOR,
+    add_daemonset,
+    add_pdb,
+    add_pod,
+    add_volume,
+    add_workload,
+    no_node,
+    waiting,
+)
 from tests.incidents.pools import add_pool
 from tests.incidents.workloads import crash
 
@@ -34,6 +44,18 @@ def coredns_is_scaled_to_zero(c: Cluster) -> None:
     for name in ("shop/web", "shop/cart", "bi/cube"):
         for pod in add_workload(c, name, on=hosts, age="3d", cpu="500m", memory="512Mi"):
             crash(c, pod, code=1, restarts=9, ago="80s")
+
+
+@incident(
+    story="CoreDNS runs as a DaemonSet here, and the Deployment that came with the cluster is scaled to 0. Nine pods of three workloads crash for 25 minutes, for a reason of their own.",
+    cause="9 pods of 3 workloads crash; names are resolved by the DaemonSet kube-system/coredns-node.",
+    thread="kubernetes/kubernetes#88986",
+    must=[n(9), "crash"],
+    must_not=[r"runs no pod", LAUNCHES, PENDING, ICE],
+)
+def coredns_runs_as_a_daemonset(c: Cluster) -> None:
+    coredns_is_scaled_to_zero(c)
+    add_daemonset(c, "kube-system", "coredns-node", cpu="50m", memory="64Mi")
 
 
 @incident(
