@@ -7,12 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from karptui.advice.report import AdviceReport
 from karptui.aws.launch_refusals import LaunchRefusal
+from karptui.changes.changes import Edit
 from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.forward.durations import Durations, observed
 from karptui.karpenter.instance_type import NodeOverlay
@@ -374,22 +375,6 @@ _KEYS: Final = {
 }
 
 
-class EditBefore(msgspec.Struct, frozen=True):
-    """An edit that was made shortly before a fault began: a hint, no cause."""
-
-    at_ns: int
-    kind: str
-    key: str
-    manager: str
-    """Who made it; empty if unknown."""
-    path: str
-    """A field that was changed, with its values; None is absent."""
-    before: Any = None
-    after: Any = None
-    more: int = 0
-    """How many other fields of the object were changed that can matter."""
-
-
 class PdbCounts(NamedTuple):
     """Pods of a PodDisruptionBudget; zeros without one."""
 
@@ -497,8 +482,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """The screen that proves it."""
     filter_text: str = ""
     """What to filter by there."""
-    edit: EditBefore | None = None
-    """The newest edit that was made shortly before it began; None if none is known."""
+    edit: Edit | None = None
+    """The newest edit that was made shortly before it began, with the fields that can matter: a hint, no cause."""
 
     @property
     def key(self) -> str:

@@ -6,10 +6,12 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from msgspec.structs import replace
+
 from karptui.changes.changes import Edit
 from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import MINUTE_NS
-from karptui.verdict.finding import ClusterFinding, EditBefore, FindingCode
+from karptui.verdict.finding import ClusterFinding, FindingCode
 
 WITHIN_NS: Final = 30 * MINUTE_NS
 """How long before a fault an edit may have been made."""
@@ -47,8 +49,8 @@ _MATTERS: Final[Mapping[FindingCode, Mapping[Kind, tuple[str, ...]]]] = MappingP
 """By cause and kind, the fields that can matter, as beginnings of their paths."""
 
 
-def edit_before(finding: ClusterFinding, refs: Collection[tuple[str, str]], edits: Iterable[Edit]) -> EditBefore | None:
-    """Return the newest edit within 30 minutes before a fault of a field that can matter to it; None if there is none.
+def edit_before(finding: ClusterFinding, refs: Collection[tuple[str, str]], edits: Iterable[Edit]) -> Edit | None:
+    """Return the newest edit within 30 minutes before a fault, with its fields that can matter; None if there is none.
 
     Args:
         refs: Kind and key of the objects that the fault concerns.
@@ -56,15 +58,12 @@ def edit_before(finding: ClusterFinding, refs: Collection[tuple[str, str]], edit
     matters, since_ns = _MATTERS.get(finding.code), finding.since_ns
     if matters is None or not since_ns:
         return None
-    newest: EditBefore | None = None
+    newest: Edit | None = None
     for edit in edits:
         if (edit.kind, edit.key) not in refs or not 0 <= since_ns - edit.at_ns <= WITHIN_NS:
             continue
         prefixes = matters.get(Kind(edit.kind), ())
-        fields = [change for change in edit.fields if change.path.startswith(prefixes)]
+        fields = tuple(change for change in edit.fields if change.path.startswith(prefixes))
         if fields and (newest is None or edit.at_ns >= newest.at_ns):
-            first = fields[0]
-            newest = EditBefore(
-                edit.at_ns, edit.kind, edit.key, edit.manager, first.path, first.before, first.after, len(fields) - 1
-            )
+            newest = replace(edit, fields=fields)
     return newest

@@ -61,7 +61,7 @@ def test_the_newest_edit_is_named_and_its_fields_counted() -> None:
     for edits in ([old, new], [new, old]):
         before = edit_before(*MOVED, edits)
         assert before is not None
-        assert before.before == 50
+        assert before.fields[0].before == 50
     fields = tuple(FieldChange(f"spec.{name}", 1, 2) for name in ("weight", "limits.cpu", "disruption.budgets"))
     before = edit_before(*MOVED, [Edit(AT_NS, "NodePool", "spot", "helm", fields)])
     assert before is not None

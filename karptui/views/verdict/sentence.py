@@ -15,9 +15,10 @@ from karptui.views.verdict import blocked, karpenter, nodes, pods, pools
 from karptui.views.verdict.parts import QUOTED, Reasons, Say, dead_webhook_text, names_text, nodes_text, pods_pending
 
 if TYPE_CHECKING:
+    from karptui.changes.changes import Edit
     from karptui.pending.groups import PendingGroup
     from karptui.session.cluster_view import ClusterView
-    from karptui.verdict.finding import ClusterFinding, EditBefore
+    from karptui.verdict.finding import ClusterFinding
 
 LATE_NS: Final = 300 * NS_PER_SECOND
 """A node that Karpenter launches is there within this time."""
@@ -80,13 +81,14 @@ def sentence(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
     return clean(text + (f"; {edit_text(finding.edit)}" if finding.edit is not None else ""))
 
 
-def edit_text(edit: EditBefore) -> str:
+def edit_text(edit: Edit) -> str:
     """Return ``after weight of spot 100 → 10 at 14:02Z by argocd``: a coincidence in time, no cause."""
     from karptui.views.changes import value_text  # noqa: PLC0415 - rarely needed
 
-    field = edit.path.removeprefix("spec.").removeprefix("template.spec.")
-    before, after = (value_text(value)[:_LONGEST_VALUE] or "none" for value in (edit.before, edit.after))
-    more = f" and {counted(edit.more, 'more field')}" if edit.more else ""
+    first, *others = edit.fields
+    field = first.path.removeprefix("spec.").removeprefix("template.spec.")
+    before, after = (value_text(value)[:_LONGEST_VALUE] or "none" for value in (first.before, first.after))
+    more = f" and {counted(len(others), 'more field')}" if others else ""
     by = f" by {edit.manager}" if edit.manager else ""
     at = clock_text(edit.at_ns)
     return f"after {field} of {edit.key} {before} → {after}{more} at {at[:5]}{at[-1]}{by}"
