@@ -177,7 +177,7 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             image if reason == IMAGE else "",
             severity=FindingSeverity.ERROR,
             since_ns=min(pod.since_ns for pod in pods),
-            zones=_only_zone(lines, nodes),
+            zones=only_zone(lines, nodes),
             stuck_pods=nodes[:1],
             detail=message if reason != IMAGE or message else pods[0].waiting_reason,
             reasons=_platforms(lines, nodes) if is_platform else (),
@@ -219,7 +219,7 @@ def _network_error(message: str) -> str:
     return next((error for error in _NETWORK_ERRORS if error in message), "")
 
 
-def _only_zone(lines: Mapping[str, VerdictNode], names: Sequence[str]) -> tuple[str, ...]:
+def only_zone(lines: Mapping[str, VerdictNode], names: Sequence[str]) -> tuple[str, ...]:
     """Return the zone of nodes if all of them are in one, and others of the cluster are not."""
     zones = {lines[name].zone if name in lines else "" for name in names}
     others = {line.zone for line in lines.values()} - zones

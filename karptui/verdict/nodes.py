@@ -24,7 +24,7 @@ from karptui.kube.resources import nano
 from karptui.kube.taints import HARD_EFFECTS, Taint
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
-from karptui.verdict.containers import SHARED
+from karptui.verdict.containers import SHARED, only_zone
 from karptui.verdict.controller import is_running
 from karptui.verdict.finding import (
     ClusterFinding,
@@ -202,7 +202,6 @@ def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
         lines = [line for line in ready if line.name in counts and line.name not in reported]
         events = [event for line in lines for event in times[line.name].values()]
         reported |= {line.name for line in lines}
-        zones = {line.zone for line in lines}
         if lines:
             yield _of_nodes(
                 FindingCode.UNHEALTHY,
@@ -210,7 +209,7 @@ def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
                 since_ns=min(event.first_ns for event in events) or None,
                 last_ns=max(event.last_ns for event in events),
                 of_nodes=sum(counts[line.name] for line in lines),
-                zones=tuple(zones) if len(zones) == 1 and len(lines) >= FEWEST_OF_ALL else (),
+                zones=only_zone({line.name: line for line in case.nodes}, [line.name for line in lines]),
                 words=", ".join(sorted({match[1] for e in events if (match := _VICTIM.search(e.message)) is not None})),
                 manner=manner,
                 screen="events",
