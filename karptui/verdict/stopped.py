@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
+from typing import Final
 
 from karptui.disruption.codes import WhyCode
 from karptui.karpenter.labels import NODEPOOL
@@ -21,6 +23,9 @@ from karptui.verdict.launches import (
     waits_for_claims,
 )
 from karptui.verdict.pending_pods import PendingPods
+
+_UNLEARNED: Final = re.compile(r"iamInstanceProfile|InvalidLaunchTemplate\w*\.NotFound")
+"""In refusals of the first minute: EC2 has not learned yet of an instance profile or a launch template."""
 
 
 def _launched_after(claims: Sequence[NodeClaim], case: VerdictCase) -> bool:
@@ -67,8 +72,8 @@ def stopped_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
                 )
             )
         )
-        # A refusal of the first minutes may be over at the next attempt: IAM and EC2 need time to learn of new objects.
-        is_lasting = not explained.since_ns or case.now_ns - explained.since_ns >= LAUNCH_PATIENCE_NS
+        is_old = not explained.since_ns or case.now_ns - explained.since_ns >= LAUNCH_PATIENCE_NS
+        is_lasting = is_old or not _UNLEARNED.search(refusal)
         yield ClusterFinding(
             severity=FindingSeverity.ERROR if is_long or (refusal and is_lasting) else FindingSeverity.INFO,
             detail=refusal,
