@@ -91,12 +91,11 @@ def print_dollars(args: argparse.Namespace, loaded: Loaded) -> Loaded:
 
 def _over_time(args: argparse.Namespace, loaded: Loaded) -> tuple[Loaded, Dollars]:
     from karptui.session.dollars import dollars_of, over_time
-    from karptui.session.history_report import recorded_span
     from karptui.sources.history.store import History
 
     args.at = None  # the end has been read
     with closing(History(chosen_history(args))) as history:
-        from_ns, to_ns = recorded_span(history, *span(history, args.since, args.until))
+        from_ns, to_ns = history.recorded_span(*span(history, args.since, args.until))
         sessions = history.sessions()
     step_ns = args.step or max((to_ns - from_ns) // _USUAL, 1)
     instants = range(from_ns, to_ns, step_ns)

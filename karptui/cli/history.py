@@ -35,14 +35,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the history. Status 1 if something is missing."""
     from karptui.cli.loading import load
-    from karptui.session.history_report import default_step, recorded_span, report_of
+    from karptui.session.history_report import default_step, report_of
     from karptui.sources.history.store import History
     from karptui.views.history import lines_above, table_of
 
     path = chosen_history(args)
     with closing(History(path)) as history:
-        from_ns, to_ns = span(history, args.since, args.until)
-        from_ns, to_ns = recorded_span(history, from_ns, to_ns)
+        from_ns, to_ns = history.recorded_span(*span(history, args.since, args.until))
         step_ns = args.step or default_step(from_ns, to_ns)
         if (to_ns - from_ns) // step_ns >= _MOST:
             raise UsageError(f"--step: that makes more than {_MOST:,} rows; choose a longer step or a shorter time")

@@ -19,7 +19,7 @@ from karptui.kube.objects import controller_of
 from karptui.kube.timestamps import DAY_NS, MINUTE_NS, PastTime
 from karptui.kube.units import instant_text
 from karptui.session.cluster_view import ClusterView
-from karptui.sources.history.store import Change, History, HistoryError, Mark, Sample
+from karptui.sources.history.store import Change, History, Mark, Sample
 from karptui.verdict.finding import ClusterFinding
 from karptui.verdict.preceding import edit_before
 
@@ -44,24 +44,16 @@ def changes_of(history: History, from_ns: int, to_ns: int) -> ChangeSet:
     Raises:
         HistoryError: if nothing is recorded, the time is empty, or the history cannot be read.
     """
-    sessions = history.sessions()
-    if not sessions:
-        raise HistoryError(f"{history.path}: the history is empty: nothing has been recorded yet")
-    first_ns, last_ns = sessions[0].from_ns, history.end_ns()
+    first_ns, last_ns = history.recorded_span(from_ns, to_ns)
     notes = []
     if from_ns < first_ns:
         notes.append(f"the history begins at {instant_text(first_ns)}: changes before are unknown")
     if to_ns > last_ns + MINUTE_NS:
         notes.append(f"the history ends at {instant_text(last_ns)}: changes since are unknown")
-    from_ns, to_ns = max(from_ns, first_ns), min(to_ns, last_ns)
-    if from_ns >= to_ns:
-        raise HistoryError(
-            f"{history.path}: nothing is recorded in that time: the history is from {instant_text(first_ns)}"
-            f" to {instant_text(last_ns)}"
-        )
+    from_ns, to_ns = first_ns, last_ns
     gaps = [
         (max(old.to_ns, from_ns), min(new.from_ns, to_ns))
-        for old, new in pairwise(sessions)
+        for old, new in pairwise(history.sessions())
         if new.from_ns > from_ns and old.to_ns < to_ns
     ]
     notes += [

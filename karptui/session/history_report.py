@@ -25,7 +25,7 @@ from karptui.kube.objects import Event
 from karptui.kube.timestamps import MINUTE_NS, PastTime
 from karptui.session.history_marks import LAUNCH_REFUSED
 from karptui.session.predictions import PredictionKind, Share, shares_of_marks
-from karptui.sources.history.store import Change, History, HistoryError, Sample, Session
+from karptui.sources.history.store import Change, History, Sample, Session
 
 MOST_STEPS: Final = 24
 _STEPS: Final = tuple(minutes * MINUTE_NS for minutes in (1, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440))
@@ -223,7 +223,7 @@ def read_report(
     """
     with closing(History(path)) as history:
         to_ns = history.end_ns() if until_ns is None else until_ns
-        from_ns, to_ns = recorded_span(history, since(to_ns), to_ns)
+        from_ns, to_ns = history.recorded_span(since(to_ns), to_ns)
         return report_of(history, range(from_ns, to_ns, default_step(from_ns, to_ns)), nodepools, prices)
 
 
@@ -339,18 +339,3 @@ def sum_if_known(values: Iterable[float | None]) -> float | None:
             return None
         total += value
     return total
-
-
-def recorded_span(history: History, from_ns: int, to_ns: int) -> tuple[int, int]:
-    """Return a time range, cut to the recorded range.
-
-    Raises:
-        HistoryError: if nothing of it is recorded.
-    """
-    sessions = history.sessions()
-    if not sessions:
-        raise HistoryError(f"{history.path}: the history is empty: nothing has been recorded yet")
-    from_ns, to_ns = max(from_ns, sessions[0].from_ns), min(to_ns, history.end_ns())
-    if from_ns >= to_ns:
-        raise HistoryError(f"{history.path}: nothing is recorded in that time")
-    return from_ns, to_ns

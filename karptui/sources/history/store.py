@@ -23,6 +23,7 @@ import zstandard
 
 from karptui.errors import RequestError
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import instant_text
 from karptui.kube.usage import UsagePeriod
 
 FORMAT: Final = 1
@@ -196,6 +197,21 @@ class History:
     def end_ns(self) -> int:
         """Return the last recorded instant; 0 if there is none."""
         return max((session.to_ns for session in self.sessions()), default=0)
+
+    def recorded_span(self, from_ns: int, to_ns: int) -> tuple[int, int]:
+        """Return a time range, cut to the recorded range.
+
+        Raises:
+            HistoryError: if nothing of it is recorded.
+        """
+        sessions = self.sessions()
+        if not sessions:
+            raise HistoryError(f"{self.path}: the history is empty: nothing has been recorded yet")
+        first_ns, last_ns = sessions[0].from_ns, self.end_ns()
+        if max(from_ns, first_ns) >= min(to_ns, last_ns):
+            known = f"the history is from {instant_text(first_ns)} to {instant_text(last_ns)}"
+            raise HistoryError(f"{self.path}: nothing is recorded in that time: {known}")
+        return max(from_ns, first_ns), min(to_ns, last_ns)
 
     def session_at(self, at_ns: int) -> Session | None:
         """Return the last session that began before an instant; None if the history begins later."""
