@@ -10,6 +10,7 @@ from karptui.disruption.churn.last_hour import BIN_NS, BINS
 from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.report import Churn, ChurnWindow, alive_by_pool
 from karptui.session.capacity import GROUPINGS, capacity_entries
+from karptui.session.costs import Held
 from karptui.session.nodes import PodAccess
 from karptui.views.capacity import capacity_sentence, capacity_table
 from karptui.views.last_hour import sparkline, trend
@@ -64,6 +65,8 @@ def test_a_row_says_its_share_and_what_is_not_known() -> None:
     cells = dict(zip(ids, build_rows(table, [entry], now_ns=NOW_NS)[0].cells, strict=True))
     assert cells["nodes"].bar == Bar(0, entry.nodes, entry.all_nodes)
     assert cells["hour"].text == "-"
+    waiting = build_rows(table, [replace(entry, held=Held(nodes=2, waiting=1))], now_ns=NOW_NS)[0]
+    assert waiting.cells[ids.index("held")].text == "0.00+"
     hidden = replace(entry, access=PodAccess.FORBIDDEN)
     cells = dict(zip(ids, build_rows(table, [hidden], now_ns=NOW_NS)[0].cells, strict=True))
     assert cells["cpu"].text.startswith("unread/")
