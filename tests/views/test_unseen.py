@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
 from typing import Any
 
-import msgspec
 import pytest
 
 from karptui.aws.prices import Price, PriceOrigin, PriceSource
@@ -16,11 +14,9 @@ from karptui.kube.usage import Sample, Used
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.pods import PodEntry
 from karptui.state.usage import NodeUsage
-from karptui.views.column import Column, Heading, Words
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pods import TABLE as PODS
-from karptui.views.row import Cell, Tone
-from karptui.views.table import Sort, TableSpec
+from karptui.views.table import TableSpec
 from tests.builders import texts_of
 from tests.ui.fleet import HOUR, NOW_NS, SECOND, amounts
 
@@ -34,35 +30,9 @@ ALLOCATABLE = amounts(cpu="4", memory="8Gi", pods="10", **{"ephemeral-storage": 
 ORIGIN = PriceOrigin(PriceSource.BUILT_IN, NOW_NS)
 
 
-def worded(words: str, tone: Tone = Tone.NORMAL, *, joins: bool = False) -> tuple[str, Words[str]]:
-    return words, Words(0, lambda item, now_ns: (f"{words}{item}{now_ns}", tone), joins=joins)
-
-
-def facts_of(columns: Sequence[tuple[str, Words[str]]], unseen: Container[str], item: str, now_ns: int) -> list[str]:
-    """Return the facts of a table with these columns, whose places are in their order."""
-    result = tuple(
-        Column(
-            Heading(name, name),
-            lambda _i, _n: Cell(""),
-            lambda _: None,
-            words=msgspec.structs.replace(words, place=place),
-        )
-        for place, (name, words) in enumerate(columns)
-    )
-    spec = TableSpec("things", result[::-1], key=str, default_sort=Sort("a"), text=str)
-    return texts_of(spec.facts_without_room(unseen, item, now_ns))
-
-
 def words_of(spec: TableSpec[Any], item: Any, *seen: str) -> list[str]:
     unseen = {heading.id for heading in spec.headings()} - set(seen)
     return texts_of(spec.facts_without_room(unseen, item, NOW_NS))
-
-
-class TestWhichFactsAreTold:
-    def test_only_those_of_columns_that_are_not_drawn_in_their_order(self) -> None:
-        columns = (worded("b"), worded("a"), worded("c"))
-        assert facts_of(columns, {"a", "b"}, "-", 7) == ["b-7", "a-7"]
-        assert facts_of(columns, (), "-", 7) == []
 
 
 def a_claim(**given: Any) -> NodeClaim:
