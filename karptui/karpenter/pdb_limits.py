@@ -13,6 +13,7 @@ import msgspec
 
 from karptui.kube.group import group_by
 from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.timestamps import HOUR_NS
 from karptui.kube.workload import PodDisruptionBudget
 
 
@@ -25,12 +26,14 @@ def is_always_blocking(budget: PodDisruptionBudget) -> bool:
 def is_always_closed(budget: PodDisruptionBudget) -> bool:
     """Return whether a budget allows no eviction while its pods are healthy: also ``minAvailable`` of all pods.
 
-    The disruption controller rounds a percentage of the pods up.
+    The disruption controller rounds a percentage of the pods up. A budget that has allowed evictions since it was
+    created may do so again, for example if an autoscaler adds pods.
     """
     least, pods = budget.min_available, budget.expected_pods
     if isinstance(least, str) and least.removesuffix("%").isdecimal():
         least = -(-pods * int(least.removesuffix("%")) // 100)
-    return is_always_blocking(budget) or (isinstance(least, int) and 0 < pods <= least)
+    was_open = budget.allowed_since_ns > budget.created_ns + HOUR_NS
+    return is_always_blocking(budget) or (isinstance(least, int) and 0 < pods <= least and not was_open)
 
 
 class PdbBlockKind(StrEnum):

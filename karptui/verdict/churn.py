@@ -41,8 +41,8 @@ _NO_TARGET: Final = ("FailedGetScale", "FailedRescale", "AmbiguousSelector")
 _METRIC_KINDS: Final = ("Resource", "ContainerResource", "External", "Object", "Pods")
 _NOT_SCALED: Final = (*_NO_TARGET, *(f"FailedGet{kind}Metric" for kind in _METRIC_KINDS))
 """These, and those of one that cannot read a metric."""
-_METRICS: Final = "metrics API: "
-"""In their messages, before the error; which metric is not read does not matter."""
+_UNREAD: Final = re.compile(r"^.*metrics API: | \(get [^()]+\)$", re.DOTALL)
+"""In their messages, around the error; which metric is not read does not matter."""
 _SAVING: Final = (Removal.EMPTY, Removal.UNDERUTILIZED)
 """Removal reasons of nodes that run too little."""
 
@@ -271,7 +271,7 @@ def _without_metrics(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield HorizontalPodAutoscalers that have long been unable to read metrics, or the workload that they scale."""
     failures = case.recent(*_NOT_SCALED, kind="HorizontalPodAutoscaler", within_ns=WAVE_NS)
     late = {key_of(event): event for event in failures if event.last_ns - event.first_ns >= WAVE_NS}
-    for message, events in group_by(late.values(), lambda event: event.message.rpartition(_METRICS)[2]).items():
+    for message, events in group_by(late.values(), lambda event: _UNREAD.sub("", event.message)).items():
         names = tuple(map(key_of, events))
         yield ClusterFinding(
             severity=FindingSeverity.WARNING,

@@ -243,3 +243,37 @@ def operator_that_should_switch_over_is_scaled_to_zero(c: Cluster) -> None:
         pod["metadata"]["labels"] = {"app.kubernetes.io/name": "primary" if number == 1 else "replica"}
     add_pdb(c, "db", "orders-primary", "primary", healthy=1, desired=1, expected=1, minAvailable=1)
     add_workload(c, "cnpg-system/cnpg-controller-manager", count=0, replicas=0, age="90d")
+
+
+@incident(
+    story="A HorizontalPodAutoscaler runs shop/web with 20 pods by day and 6 by night; the PodDisruptionBudget demands 6 healthy pods. A drift of five nodes is four days old, and last night's quiet hours, when the rest of the cluster was replaced, brought it no further.",
+    cause="The PodDisruptionBudget shop/web allows no eviction now, as all of its 6 pods must be healthy, so the drift of 5 nodes waits; by day, with more pods, it allows some.",
+    thread="kedacore/keda#5583",
+    must=["shop/web", r"all of its 6 pods|demands 6", n(5), r"\b4 ?d", r"\b9 ?h"],
+    must_not=[LAUNCHES, PENDING, ICE, "never allows"],
+)
+def absolute_minimum_at_night(c: Cluster) -> None:
+    usual(c)
+    hosts = [add_node(c, "general", "m6i.xlarge", c.zones[i % 3], age="9d", drifted="4d") for i in range(5)]
+    add_workload(c, "shop/web", on=hosts, count=6, age="7d", cpu="500m", memory="1Gi")
+    add_scaler(c, "shop/web", low=6, high=20, now=6)
+    budget = add_pdb(c, "shop", "web", "web", healthy=6, desired=6, expected=6, minAvailable=6)
+    budget["status"]["conditions"] = [condition("DisruptionAllowed", "False", c.at("9h"), "InsufficientPods")]
+
+
+@incident(
+    story="The adapter of the custom metrics API is down. Three HorizontalPodAutoscalers that scale by requests per second read nothing for 40 minutes; the error names the metric of each.",
+    cause="The HorizontalPodAutoscalers shop/web, shop/cart and shop/mail cannot read metrics for 40 minutes: the custom metrics API does not answer.",
+    thread="kubernetes-sigs/prometheus-adapter#398",
+    must=["HorizontalPodAutoscalers shop/", "and 1 more|shop/mail", "metrics", r"unable to handle", r"40 ?m|39 ?m"],
+    must_not=[LAUNCHES, PENDING, ICE],
+    first=1,
+)
+def custom_metrics_are_down(c: Cluster) -> None:
+    usual(c)
+    for name in ("web", "cart", "mail"):
+        add_workload(c, f"shop/{name}", on=c.system, age="4d", cpu="50m", memory="64Mi")
+        add_scaler(c, f"shop/{name}", low=2, high=20, now=2)
+        text = f"unable to get metric requests-per-second: Ingress on shop {name}/unable to fetch metrics from custom metrics API: the server is currently unable to handle the request (get ingresses.custom.metrics.k8s.io {name})"
+        scaler = c.find("HorizontalPodAutoscaler", name)
+        c.event(scaler, "FailedGetObjectMetric", text, last="15s", first="40m", count=160, source="horizontal-pod-autoscaler")  # fmt: skip
