@@ -1,12 +1,20 @@
-"""What a person does in the first minutes: looks at every screen, opens and closes things, filters, clicks, resizes."""
+"""The program in a terminal: the first minutes, scrolling, 16 colours, and progress of large input."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+import json
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from karptui.clock import FrozenClock
+from karptui.sources.source import Mailbox
+from tests.builders import NOW_NS
+from tests.still_demo import StillDemo
 from tests.terminal.conftest import is_nodes
 from tests.terminal.program import SCRIPT, Program, View, karptui
 
@@ -16,6 +24,7 @@ FOLDING = "6"
 COMMANDS = {"next": "Removable once unblocked", "whatif": "─ Result ─"}
 """Some of those that open a screen; the dialogs are opened when the window changes its size."""
 SIZES = ((200, 60), (80, 24), (120, 30))
+POOL = "general"
 
 
 def shows(text: str) -> Callable[[View], bool]:
@@ -168,3 +177,109 @@ def test_what_cannot_be_opened_is_said_on_the_screen_there_was(environment: dict
         assert program.report("exited") == "exited 2"
         assert "/no/such/file" in program.view.text
         assert program.leftovers() == []
+
+
+def is_at_start(view: View) -> bool:
+    return view.cursor == 0
+
+
+def is_at_end(view: View) -> bool:
+    return view.cursor == len(view.rows) - 1 > 0
+
+
+KEYS = (("G", "g"), ("pagedown", "pageup"), ("end", "home"))
+
+
+def there_and_back(program: Program, keys: Sequence[tuple[str, str]] = KEYS) -> None:
+    """Go to the end of the list and back."""
+    start = program.wait("a row under the cursor", is_at_start)
+    if len(start.rows) == 1:
+        return
+    for down, up in keys:
+        program.reach(f"the cursor further down after {down}", lambda view: view.cursor > 0, down)
+        program.reach("the cursor on the last row", is_at_end, "G")
+        program.reach(f"the cursor on the first row after {up}", is_at_start, up, "g")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "columns", "lines", "screens"),
+    [("demo", 80, 24, "234567890"), ("live", 120, 40, "46")],
+    indirect=["arguments"],
+)
+def test_on_screens(arguments: list[str], columns: int, lines: int, screens: str, environment: dict[str, str]) -> None:
+    """In a small terminal with rows that move, and in a larger one with rows that come in."""
+    with karptui(*arguments, columns=columns, lines=lines, environment=environment) as program:
+        there_and_back(program)
+        for key in screens:
+            before = program.view.title
+            program.press(key)
+            # mypy has no type for a lambda with a value bound as its default.
+            program.wait("another screen", lambda view, before=before: view.title not in ("", before))  # type: ignore[misc]
+            there_and_back(program, KEYS if key == "4" else KEYS[:1])
+
+
+PLAIN = {0, 1, 2, 3, 4, 7, 9}
+"""SGR: as it was, bold, dim, italic, underlined, reversed, struck out."""
+
+
+def test_no_colour_is_sent_if_no_color_is_set_even_to_nothing(small: str, environment: dict[str, str]) -> None:
+    with karptui("--snapshot", small, environment={**environment, "NO_COLOR": ""}) as program:
+        program.wait("the nodes", is_nodes)
+        program.press("down", "?")
+        program.wait("the help", lambda view: "esc closes" in view.text)
+        program.press("escape")
+        view = program.wait("the second row", lambda view: view.cursor == 1 and not view.has_dialog)
+        looks = program.emulator.looks
+        line = next(y for y, text in enumerate(view.lines) if text.startswith(view.rows[1]))
+        reversed_at = [program.emulator.buffer[y][5].reverse for y in (line - 1, line, line + 1)]
+    assert looks <= PLAIN
+    assert 1 in looks
+    assert reversed_at == [False, True, False]
+
+
+def many_nodepools(folder: Path, pool: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{**pool, "metadata": {**pool["metadata"], "name": f"p{number}"}} for number in range(3_000)]
+
+
+def many_values(folder: Path, pool: dict[str, Any]) -> list[dict[str, Any]]:
+    changed = copy.deepcopy(pool)
+    values = [f"x{number}.large" for number in range(100_000)]
+    requirement = {"key": "node.kubernetes.io/instance-type", "operator": "NotIn", "values": values}
+    changed["spec"]["template"]["spec"]["requirements"].append(requirement)
+    return [changed]
+
+
+def many_edits(folder: Path, pool: dict[str, Any]) -> list[dict[str, Any]]:
+    path = "spec.template.metadata.labels.l"
+    edits = [{"edit": "set", "object": f"NodePool/{POOL}", "path": f"{path}{number}"} for number in range(20_000)]
+    (folder / "edits.json").write_text(json.dumps({"edits": [{**edit, "value": "x"} for edit in edits]}))
+    return []
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    (many_nodepools, ["pools"]),
+    (many_values, ["policies", "--horizon", "24h"]),
+    (many_edits, ["simulate", "--scenario", "edits.json"]),
+])  # fmt: skip
+def test_large_input_shows_progress_and_can_be_cancelled(
+    given: Callable[[Path, dict[str, Any]], list[dict[str, Any]]],
+    words: list[str],
+    tmp_path: Path,
+    environment: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    demo = StillDemo(FrozenClock(NOW_NS))
+    demo.start(Mailbox())
+    objects = {
+        (item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"]): item for item in demo.manifests()
+    }
+    for document in given(tmp_path, objects["NodePool", None, POOL]):
+        objects["NodePool", None, document["metadata"]["name"]] = document
+    Path("large.json").write_text(json.dumps({"kind": "List", "items": list(objects.values())}))
+    with karptui(*words, "--snapshot", "large.json", environment=environment) as program:
+        program.wait("progress", lambda view: re.search(r"working for \d+ s; ctrl-c cancels|: \d+ %", view.text))
+        program.press("ctrl+c")
+        assert program.has_ended(seconds=10)
+        assert program.report("exited") == "exited 130"
+        assert "Traceback" not in program.view.text
