@@ -32,14 +32,12 @@ FEWEST_SWINGS: Final = 3
 """A workload that is scaled up and down this often within an hour swings."""
 FEWEST_ROLLOUTS: Final = 6
 """Users do not roll out a Deployment this often within an hour."""
-ROLLOUTS: Final = "rollouts"
-"""Detail of a finding about a Deployment that is not scaled, but rolled out again and again."""
 TERMINATION_HANDLER: Final = "aws-node-termination-handler"
 """Source of the events of the AWS Node Termination Handler."""
 _NO_TARGET: Final = ("FailedGetScale", "FailedRescale", "AmbiguousSelector")
 """Reasons of events if a HorizontalPodAutoscaler cannot read or scale its target, or several scale the same."""
-_METRIC_KINDS: Final = ("Resource", "ContainerResource", "External", "Object", "Pods")
-_NOT_SCALED: Final = (*_NO_TARGET, *(f"FailedGet{kind}Metric" for kind in _METRIC_KINDS))
+_METRICS: Final = ("Resource", "ContainerResource", "External", "Object", "Pods")
+_NOT_SCALED: Final = (*_NO_TARGET, *(f"FailedGet{kind}Metric" for kind in _METRICS))
 """These, and those of one that cannot read a metric."""
 _UNREAD: Final = re.compile(r"^.*metrics API: | \(get [^()]+\)$", re.DOTALL)
 """In their messages, around the error; which metric is not read does not matter."""
@@ -214,7 +212,7 @@ def _scaled_again(case: VerdictCase) -> Iterator[ClusterFinding]:
             nodes=len(removed),
             pods=min(times.values()),
             reasons=tuple(str(number) for number in (min(replicas[key]), max(replicas[key]))) if replicas[key] else (),
-            detail=ROLLOUTS if key in often else "",
+            detail="rollouts" if key in often else "",
             manner=Manner.SCALED,
             screen="events",
         )

@@ -409,7 +409,7 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             reasons=pods_of(evictions),
         )
     if lone:
-        told = next((probed[pod.key] for pod in lone if pod.key in probed), "") if len(lone) == 1 else ""
+        told = probed.get(lone[0].key, "") if len(lone) == 1 else ""
         yield _of_late_pods(lone, Manner.NONE_READY, severity=FindingSeverity.INFO, detail=told)
 
 
