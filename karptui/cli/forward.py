@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karptui.cli.errors import say
-from karptui.cli.listing import json_text
+from karptui.cli.listing import json_text, report
 from karptui.cli.many import ask_clusters
 from karptui.cli.options import (
     add_cluster_flags,
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     scenarios: list[Scenario | None] = [*as_it_is, *edited]
     status = 0
     for cluster, answers in ask_clusters(args, _forecasts, (scenarios, args)):
-        status = max(status, cluster.report())
+        status = max(status, report(cluster))
         for answer in answers or [_problem(cluster.name, cluster.problem, args.output)]:
             put(page(answer.text), end="")
             if answer.complaint:

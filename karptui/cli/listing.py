@@ -15,6 +15,7 @@ from karptui.views.sanitize import SafeText, clean, page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
+    from karptui.cli.whatif_scenarios import NamedBase
     from karptui.decode.kinds import Kind
     from karptui.views.row import Pieces
     from karptui.views.table import Rows, TableSpec
@@ -176,7 +177,7 @@ _MOST_NOTES = 10
 """Notes that are printed: there may be one for each NodePool."""
 
 
-def report(loaded: Loaded) -> int:
+def report(loaded: Loaded | NamedBase) -> int:
     """Print notes and missing objects to standard error, and return the exit status."""
     more = len(loaded.notes) - _MOST_NOTES
     rest = (f"{more:,} more notes are left out",) if more > 0 else ()

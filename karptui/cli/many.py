@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karptui.cli.errors import UsageError, say, show_percent, show_progress
 from karptui.cli.fail_on import FAILED
-from karptui.cli.listing import json_text, print_csv, print_rows, rows_of
+from karptui.cli.listing import json_text, print_csv, print_rows, report, rows_of
 from karptui.cli.streams import put
 from karptui.cli.whatif_scenarios import NamedBase, base_of_snapshot, bases, check_snapshots
 from karptui.errors import RequestError
@@ -184,7 +184,7 @@ def run_texts(args: argparse.Namespace, ask: Ask, arguments: object, reporter: R
     status, is_of_several = 0, len(args.snapshots) > 1
     for named, answer in _study_answers(args, ask, arguments, reporter):
         put(page(answer.text), end="")
-        status = max(status, named.report(), bool(answer.problem), FAILED * answer.is_failed)
+        status = max(status, report(named), bool(answer.problem), FAILED * answer.is_failed)
         if answer.problem:
             say(answer.problem)
         for failure in answer.failures:
@@ -213,7 +213,7 @@ def run_study(args: argparse.Namespace, ask: Ask, arguments: object, spec: Table
         of = f"{named.name}: " if is_of_several else ""
         sentences += [answer.problem] if answer.problem else [f"{of}{note}" for note in answer.notes]
         sentences += [f"{of}{failure}" for failure in answer.failures]
-        status = max(status, named.report(), bool(answer.problem), FAILED * bool(answer.failures))
+        status = max(status, report(named), bool(answer.problem), FAILED * bool(answer.failures))
     if args.output == "json":
         put(json_text(rows))
     elif args.output == "csv":
@@ -275,7 +275,7 @@ def assumption_lines(assumed: Iterable[str], not_modelled: Iterable[str] = ()) -
 
 def print_report(
     named: NamedBase,
-    report: dict[str, Any],
+    values: dict[str, Any],
     rows: tuple[str, Rows[Any]],
     answer: Iterable[str],
     *parts: Iterable[str],
@@ -284,19 +284,19 @@ def print_report(
     """Print the answer about one cluster in the form asked for, and its notes; return the exit status.
 
     Args:
-        report: Values of the answer.
+        values: Values of the answer.
         rows: The table's name in JSON, and its rows.
         answer: The answer as text, then its details.
         parts: Further lines of the text, each after an empty line.
     """
     if args.output == "json":
-        put(json_text({"name": named.name, **report, rows[0]: rows[1].values(), **named.versions}))
+        put(json_text({"name": named.name, **values, rows[0]: rows[1].values(), **named.versions}))
     elif args.output == "csv":
         print_rows(rows[1], args)
     else:
         first, *more = answer
         put(page(text_of(blocks([f"{named.name}: {first}", *(f"  {line}" for line in more)], *parts))), end="")
-    return named.report()
+    return report(named)
 
 
 def text_of(lines: Iterable[str]) -> str:

@@ -58,7 +58,7 @@ def _print_sides(args: argparse.Namespace) -> int:
 
     scenarios = read_files(args.scenario)
     named, base = one_base(args)
-    status = named.report()
+    status = report(named)
     for scenario in scenarios:
         packing = packed_sides(base, scenario)
         if packing.problem:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from karptui.cli.errors import UsageError, say
-from karptui.cli.listing import json_text, print_csv
+from karptui.cli.listing import json_text, print_csv, report
 from karptui.cli.many import ask_clusters
 from karptui.cli.option_values import number
 from karptui.cli.options import (
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     pieces = len(args.snapshots) if len(args.snapshots) > 1 else len(sweep.values)
     workers = str(args.jobs or min(os.cpu_count() or 1, pieces))
     for cluster, points in ask_clusters(args, _swept, (sweep, mode), workers=workers):
-        status = max(status, cluster.report(), _answer(cluster, sweep, mode, points or (), args.output))
+        status = max(status, report(cluster), _answer(cluster, sweep, mode, points or (), args.output))
     return status
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from karptui.cli.errors import UsageError, say
 from karptui.cli.evidence import configuration
 from karptui.cli.fail_on import FAILED, FailCondition
-from karptui.cli.listing import json_text, versions_json
+from karptui.cli.listing import json_text, report, versions_json
 from karptui.cli.options import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
 from karptui.cli.streams import given_text, put
 from karptui.decode.kinds import Kind
@@ -42,12 +42,6 @@ class NamedBase(NamedTuple):
     def versions(self) -> dict[str, str | None]:
         """Karpenter's version in the cluster, and the version whose rules decide."""
         return {} if self.base is None else versions_json(self.base.karpenter_version, self.base.settings.rules.version)
-
-    def report(self) -> int:
-        """Print notes and complaints to standard error, and return the exit status."""
-        for sentence in (*self.notes, *self.complaints):
-            say(sentence)
-        return 1 if self.complaints else 0
 
 
 def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
@@ -149,7 +143,7 @@ def run_scenarios(args: argparse.Namespace) -> int:
     if unchecked := why_rules_unchecked():
         say(unchecked)
     for named in bases(args):
-        status = max(status, named.report())
+        status = max(status, report(named))
         answers = [scenario_answer(named, scenario, replay, args.fail_on or ()) for scenario in scenarios]
         comparison = _compare(answers)
         for answer in answers:
@@ -196,7 +190,7 @@ def run_self_check(args: argparse.Namespace) -> int:
 
     status = 0
     for named in bases(args):
-        status = max(status, named.report())
+        status = max(status, report(named))
         if named.base is None:
             status = 1
             _print({"name": named.name, "error": named.problem}, (named.name, f"  {named.problem}"), args.output)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
+from argparse import Namespace
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
 
 from karptui import __version__
+from karptui.cli.many import print_report
+from karptui.cli.whatif_scenarios import NamedBase
+from karptui.views.pause import TABLE as PAUSE_TABLE
+from karptui.views.table import Rows
 from tests.cli.conftest import Run
 from tests.cli.files import OBJECTS, a_file
 from tests.stories import STORIES
@@ -109,3 +114,14 @@ def test_what_a_reader_looks_for_is_printed(name: str, story: str, tmp_path: Pat
     assert [part for part in answer.err if not is_in(part, err)] == [], err
     assert [part for part in answer.lacks if part in out + err] == []
     assert not (answer.is_empty and out)
+
+
+def test_of_many_notes_ten_are_printed_also_about_a_named_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    named = NamedBase("prod", None, notes=tuple(f"note {number}" for number in range(25)), complaints=("no pods",))
+    rows = Rows(PAUSE_TABLE, (), total=0, now_ns=0)
+    assert print_report(named, {}, ("removals", rows), ["paused"], args=Namespace(output="json")) == 1
+    assert capsys.readouterr().err.splitlines()[9:] == [
+        "karptui: note 9",
+        "karptui: 15 more notes are left out",
+        "karptui: no pods",
+    ]
