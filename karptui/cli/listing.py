@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from karptui.cli.errors import UsageError, say
 from karptui.cli.streams import put
@@ -15,7 +15,6 @@ from karptui.views.sanitize import SafeText, clean, page
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
-    from karptui.cli.whatif_scenarios import NamedBase
     from karptui.decode.kinds import Kind
     from karptui.views.row import Pieces
     from karptui.views.table import Rows, TableSpec
@@ -177,7 +176,19 @@ _MOST_NOTES = 10
 """Notes that are printed: there may be one for each NodePool."""
 
 
-def report(loaded: Loaded | NamedBase) -> int:
+class WithNotes(Protocol):
+    """A cluster, with messages for standard error."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """About assumptions and skipped objects."""
+
+    @property
+    def complaints(self) -> Sequence[str]:
+        """About missing objects."""
+
+
+def report(loaded: WithNotes) -> int:
     """Print notes and missing objects to standard error, and return the exit status."""
     more = len(loaded.notes) - _MOST_NOTES
     rest = (f"{more:,} more notes are left out",) if more > 0 else ()

@@ -160,6 +160,8 @@ class Manner(StrEnum):
     """Drift that drains most nodes of a NodePool at once."""
     AFTER_OTHERS = "after-others"
     """The next command comes once Karpenter is no longer blocked."""
+    WITH_NOTES = "with-notes"
+    """Nothing needs attention, but something is reported."""
     INCOMPLETE = "incomplete"
     """No rule found anything, but some rules failed to run or lack data."""
     ON_REQUEST = "on-request"

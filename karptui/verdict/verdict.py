@@ -57,8 +57,8 @@ def verdict_of(case: VerdictCase, pause: Pause = no_pause) -> tuple[ClusterFindi
     findings = [finding for subject in with_pauses(subjects, pause, 1) for finding in subject]
     findings = _without_repeats(_with_budgets(findings))
     findings.sort(key=lambda finding: rank(finding, case.now_ns))
-    if not any(finding.code is FindingCode.ADVICE or not is_quiet(finding) for finding in findings):
-        findings.insert(0, _fine(case))
+    if not any(finding.code in _NEEDS_ATTENTION or not is_quiet(finding) for finding in findings):
+        findings.insert(0, _fine(case, has_notes=any(finding.code not in _OF_DATA for finding in findings)))
     acts = is_running(case.controller) and has_leader(case.controller)
     return (*interleaved(findings), *(next_finding(case) if acts else ()))
 
@@ -120,9 +120,17 @@ def _without_repeats(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]
     return distinct
 
 
-def _fine(case: VerdictCase) -> ClusterFinding:
+_NEEDS_ATTENTION: Final = (FindingCode.ADVICE, FindingCode.PODS_NOT_STARTING)
+"""Findings that are not passing states, even if they are notes."""
+_OF_DATA: Final = (FindingCode.NO_PRICES, FindingCode.ASSUMED_CLASS, FindingCode.ASSUMED_VOLUMES)
+"""Findings that say what is not known, and nothing of the cluster's state."""
+
+
+def _fine(case: VerdictCase, *, has_notes: bool) -> ClusterFinding:
     """Return the finding for a cluster without problems; one without Karpenter nodes is not called healthy."""
-    manner = Manner.INCOMPLETE if case.unchecked or case.hidden else Manner.PLAIN
+    manner = Manner.WITH_NOTES if has_notes else Manner.PLAIN
+    if case.unchecked or case.hidden:
+        manner = Manner.INCOMPLETE
     if not case.nodes:
         manner = Manner.NO_NODES
     elif not any(line.claim is not None or line.pool for line in case.nodes):

@@ -541,7 +541,15 @@ def test_pods_without_an_owner_are_lost_with_a_node_that_is_removed() -> None:
 def test_a_cluster_is_called_fine_only_if_everything_was_checked() -> None:
     assert findings(nodes=[a_line("n")])[FindingCode.FINE].manner is Manner.PLAIN
     unchecked = findings(nodes=[a_line("n")], unchecked=["the rules of Advice"])[FindingCode.FINE]
-    assert text(unchecked) == "nothing found, but not everything is checked: the rules of Advice"
+    assert text(unchecked) == "nothing found that needs attention, but not everything is checked: the rules of Advice"
+
+
+def test_a_cluster_with_notes_is_not_said_to_have_no_problems() -> None:
+    crash = StartingPod("db/pg-0", "n", NOW_NS - HOUR_NS, "CrashLoopBackOff", owner="StatefulSet/db/pg", controller="u")
+    assert FindingCode.FINE not in findings(nodes=[a_line("n")], crashing=[crash])
+    full = LimitLine("general", "cpu 16 of 16", NOW_NS - HOUR_NS, "cpu", user="Deployment/ml/infer", user_pods=2)
+    assert findings(nodes=[a_line("n")], limits=[full])[FindingCode.FINE].manner is Manner.WITH_NOTES
+    assert findings(nodes=[a_line("n", per_hour=None)])[FindingCode.FINE].manner is Manner.PLAIN
 
 
 def test_groups_of_one_workload_have_one_name() -> None:

@@ -79,6 +79,7 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
     (a_finding(FindingCode.FINE, manner=Manner.NOT_KARPENTERS, nodes=1),
      "Karpenter does not manage the only node, and there is no NodePool"),
     (a_finding(FindingCode.FINE, nodes=3), "no blockers or problems in this cluster"),
+    (a_finding(FindingCode.FINE, nodes=3, manner=Manner.WITH_NOTES), "nothing needs attention now"),
     (a_finding(FindingCode.POOL_NOT_READY, names=("a",), detail="NodeClassReady=False"),
      "NodePool a has not been ready for 60m (NodeClassReady=False): it launches no nodes"),
     (a_finding(FindingCode.POD_DND, names=("ci/jobs",), pods=3, nodes=2, recent_pods=4),

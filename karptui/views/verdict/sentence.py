@@ -135,7 +135,9 @@ def _next(finding: ClusterFinding, _: int, __: Reasons) -> str:
 def _fine(finding: ClusterFinding, _: int, __: Reasons) -> str:
     is_empty = finding.manner == "no-nodes"
     if finding.manner == "incomplete":
-        return f"nothing found, but not everything is checked: {finding.detail}"
+        return f"nothing found that needs attention, but not everything is checked: {finding.detail}"
+    if finding.manner == "with-notes":
+        return "nothing needs attention now"
     if not is_empty and finding.manner != "not-karpenters":
         return "no blockers or problems in this cluster"
     if is_empty and not finding.names:
