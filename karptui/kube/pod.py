@@ -259,6 +259,8 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
 NO_TROUBLE: Final = PodTrouble()
 UNSTARTABLE: Final = frozenset({"StartError", "ContainerCannotRun"})
 """Reasons of a container that ended because its runtime could not start it; the message is the runtime's."""
+VOLUME_FAILURES: Final = ("FailedAttachVolume", "FailedMount")
+"""Reasons of events about pods whose volumes are not attached or mounted."""
 
 
 class Pod(msgspec.Struct, frozen=True, gc=False, eq=False):

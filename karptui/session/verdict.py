@@ -67,7 +67,7 @@ from karptui.verdict.finding import (
     VerdictCase,
     VerdictNode,
 )
-from karptui.verdict.launches import REGISTRATION_TTL_NS
+from karptui.verdict.launches import REGISTRATION_TTL_NS, SHARED_WORDS
 from karptui.verdict.nodes import NOTICE_NS
 from karptui.verdict.upcoming import is_leaving
 from karptui.verdict.verdict import verdict_of
@@ -126,7 +126,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             outlived=tuple(_outlived(view, pods.outlived)),
             idle=_idle(view, pods) if Kind.POD not in hidden else (),
             pools_of=_pools_of_moved(view, pause),
-            running_on=_running_on(view, [*pods.crashing, *pods.unready], pause),
+            running_on=_running_on(view, pods, pause),
             replicas={key: (pods.counts[key], count) for key, count in replicas.items() if Kind.POD not in hidden},
             unobserved=unobserved(view, now_ns, pause) if from_file else Unobserved(),
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
@@ -442,7 +442,7 @@ def _idle(view: ClusterView, pods: _PodsByFinding) -> tuple[str, ...]:
         return ()
     drivers = (volume.csi_driver.split(".") for volume in view.state.of(Kind.PV).values())
     # EKS Auto Mode attaches volumes and resolves names outside of the cluster.
-    of_drivers = {part for parts in drivers if "eks" not in parts for part in parts}
+    of_drivers = {part for parts in drivers if "eks" not in parts for part in parts} - SHARED_WORDS
     is_auto = any(node.labels.get(COMPUTE_TYPE) == "auto" for node in view.state.nodes.values())
     needed = set[str]()
     for workload in view.state.of(Kind.DEPLOYMENT).values():
@@ -452,12 +452,13 @@ def _idle(view: ClusterView, pods: _PodsByFinding) -> tuple[str, ...]:
             needed.add(workload.key)
     active = [pod for pod in view.state.pods.values() if pod.is_active] if needed else []
     owners = [(pod.namespace, owner.name) for pod in active if (owner := controller_of(pod.owners)) is not None]
-    if any(server in name for _, name in owners for server in NAME_SERVERS):
-        needed = {key for key in needed if key.rpartition("/")[2] not in NAME_SERVERS}
-    running = {f"{namespace}/{name.rpartition('-')[0]}" for namespace, name in owners}
-    # A list may lack the pods of a namespace.
+    running = {name.rpartition("-")[0] for _, name in owners}
+    if any(server in name for name in running for server in NAME_SERVERS if not name.endswith("-autoscaler")):
+        running |= NAME_SERVERS
+    # A list may lack the pods of a namespace; an add-on may have moved to another one.
     listed = {pod.namespace for pod in active}
-    return tuple(sorted(key for key in needed - running if key.partition("/")[0] in listed))
+    idle = (key.partition("/") for key in needed)
+    return tuple(sorted(f"{space}/{name}" for space, _, name in idle if space in listed and name not in running))
 
 
 def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:
@@ -471,16 +472,18 @@ def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:
     return pools
 
 
-def _running_on(view: ClusterView, crashing: Sequence[StartingPod], pause: Pause) -> dict[str, set[str]]:
-    """Return the nodes with running pods of the crashing pods' controllers, by controller UID."""
-    nodes = {pod.controller: set[str]() for pod in crashing if pod.controller}
-    keys = {pod.key for pod in crashing}
+def _running_on(view: ClusterView, pods: _PodsByFinding, pause: Pause) -> dict[str, set[str]]:
+    """Return the nodes with running pods of the failing pods' controllers, ready ones if those are not ready."""
+    failing, unready = [*pods.crashing, *pods.unready], {pod.controller for pod in pods.unready}
+    nodes = {pod.controller: set[str]() for pod in failing if pod.controller}
+    keys = {pod.key for pod in failing}
     for pod in with_pauses([*view.state.pods.values()] if nodes else (), pause):
         if (
             pod.phase == "Running"
             and not pod.waiting_reason
             and pod.key not in keys
             and (owner := controller_of(pod.owners)) is not None
+            and (pod.ready or owner.uid not in unready)
         ):
             nodes.get(owner.uid, set[str]()).add(pod.node_name)
     return nodes

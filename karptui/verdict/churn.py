@@ -30,8 +30,8 @@ _SCALED: Final = re.compile(r"Scaled (up|down) replica set (\S+)(?: to (\d+))?(?
 _RESIZED: Final = re.compile(r"New size: (\d+);")
 FEWEST_SWINGS: Final = 3
 """A workload that is scaled up and down this often within an hour swings."""
-FEWEST_ROLLOUTS: Final = 6
-"""Users do not roll out a Deployment this often within an hour."""
+FEWEST_ROLLOUTS: Final = 12
+"""Neither users nor their pipelines roll out a Deployment this often within an hour."""
 TERMINATION_HANDLER: Final = "aws-node-termination-handler"
 """Source of the events of the AWS Node Termination Handler."""
 _NO_TARGET: Final = ("FailedGetScale", "FailedRescale", "AmbiguousSelector")
@@ -268,6 +268,8 @@ def _rebalanced(case: VerdictCase) -> Iterator[ClusterFinding]:
 def _without_metrics(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield HorizontalPodAutoscalers that have long been unable to read metrics, or the workload that they scale."""
     failures = case.recent(*_NOT_SCALED, kind="HorizontalPodAutoscaler", within_ns=WAVE_NS)
+    rescaled = {key_of(event): event.last_ns for event in case.recent("SuccessfulRescale", within_ns=WAVE_NS)}
+    failures = [event for event in failures if event.last_ns > rescaled.get(key_of(event), 0)]
     late = {key_of(event): event for event in failures if event.last_ns - event.first_ns >= WAVE_NS}
     for message, events in group_by(late.values(), lambda event: _UNREAD.sub("", event.message)).items():
         names = tuple(map(key_of, events))

@@ -12,7 +12,7 @@ from karptui.disruption.churn.moves import EVICTED, KUBELET, is_eviction
 from karptui.karpenter.labels import OS
 from karptui.kube.group import group_by
 from karptui.kube.objects import Event
-from karptui.kube.pod import CREATING, NOT_STARTED, UNSTARTABLE
+from karptui.kube.pod import CREATING, NOT_STARTED, UNSTARTABLE, VOLUME_FAILURES
 from karptui.kube.timestamps import MINUTE_NS
 from karptui.verdict.finding import (
     ClusterFinding,
@@ -130,7 +130,7 @@ def idle_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     late = [pod for pod in case.starting if case.now_ns - pod.since_ns >= STARTING_PATIENCE_NS]
     for key in case.idle:
         is_server = key.rpartition("/")[2] in NAME_SERVERS
-        if len(failing) >= FEWEST_CRASHING if is_server else late:
+        if len(failing) >= FEWEST_CRASHING if is_server else late and case.recent(*VOLUME_FAILURES, kind="Pod"):
             yield ClusterFinding(
                 severity=FindingSeverity.ERROR,
                 code=FindingCode.PODS_NOT_STARTING,
@@ -325,11 +325,11 @@ def _apart(difference: _Difference | None) -> dict[str, Any]:
 
 
 def _together(
-    case: VerdictCase, controllers: dict[str, list[StartingPod]]
+    case: VerdictCase, controllers: dict[str, list[StartingPod]], properties: Collection[Shared] = tuple(Shared)
 ) -> Iterator[tuple[_Difference, list[StartingPod]]]:
-    """Take the pods of several workloads that fail on nodes which share something, if all their others run elsewhere.
+    """Take the pods of several workloads that fail alike on nodes which share something, if their others run elsewhere.
 
-    Most of the workloads must have it in common: a few are on such nodes by chance.
+    Most of the workloads must have it in common: a few are on such nodes by chance, and so is one pod of two in a zone.
     """
     lines = {line.name: line for line in case.nodes if line.not_ready_ns is None}
     late = {
@@ -340,10 +340,14 @@ def _together(
     }
     votes: defaultdict[tuple[Shared, str], dict[str, Sequence[str]]] = defaultdict(dict)
     for controller, pods in late.items():
-        for difference in _differences(lines, {pod.node for pod in pods}, case.running_on[controller]):
-            votes[difference.shared, difference.bad][controller] = difference.good
+        runs = case.running_on[controller]
+        is_sure = len(pods) >= FEWEST_CRASHING and len(runs) >= FEWEST_CRASHING
+        for difference in _differences(lines, {pod.node for pod in pods}, runs):
+            if difference.shared in properties and (is_sure or difference.shared is Shared.NODE):
+                votes[difference.shared, difference.bad][controller] = difference.good
     (shared, bad), good = max(votes.items(), key=lambda vote: len(vote[1]), default=((Shared.NODE, ""), {}))
-    if len(good) >= FEWEST_ALIKE and 4 * len(good) >= 3 * len(late):
+    ends = {_end_of(late[key]) for key in good}
+    if len(good) >= FEWEST_ALIKE and 4 * len(good) >= 3 * len(late) and len(ends) == 1:
         others = tuple(sorted({value for values in good.values() for value in values}))
         yield _Difference(Manner.BY_NODES, shared, bad, others), [pod for key in good for pod in controllers.pop(key)]
 
@@ -384,7 +388,7 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     groups = group_by(owned, lambda pod: pod.controller)
     failures = case.recent("Unhealthy", kind="Pod", within_ns=PROBED_NS) if groups else ()
     probed = {key_of(event): event.message for event in failures if event.message.startswith("Readiness probe")}
-    for difference, pods in _together(case, groups):
+    for difference, pods in _together(case, groups, (Shared.NODE,)):
         told = next((probed[pod.key] for pod in pods if pod.key in probed), "")
         since_ns, manner = min(pod.since_ns for pod in pods), Manner.UNREADY_BY_NODES
         yield _of_pods(pods, "", since_ns=since_ns, detail=told, **{**_apart(difference), "manner": manner})

@@ -64,10 +64,12 @@ _NO_DEPENDENTS: Final = ("Ready", "NodeRegistrationHealthy")
 """Conditions that the condition Ready does not follow from."""
 _UNREGISTERED: Final = "RegistrationFailed"
 """Reason of the condition NodeRegistrationHealthy if launched instances do not become nodes."""
-_SHARED_WORDS: Final = {"agent", "aws", "azure", "com", "csi", "io", "k8s", "node", "org", "sh"}
+SHARED_WORDS: Final = {"agent", "aws", "azure", "com", "csi", "io", "k8s", "node", "org", "sh"}
 """Words in names of DaemonSets, or domains, of different projects."""
 _NETWORK_AGENTS: Final = frozenset({"antrea", "calico", "canal", "cilium", "flannel", "kindnet", "weave"})
 """Words in names of DaemonSets that bring the network."""
+_VPC_CNI: Final = "aws-node"
+"""The DaemonSet of the VPC CNI, beside which Calico and Cilium may only enforce policies."""
 _NO_NETWORK: Final = "NetworkPluginNotReady"
 _DENIED: Final = re.compile(r"failed to call (\S+) due to missing permissions")
 _NO_CIDR: Final = "CIDRNotAvailable"
@@ -510,6 +512,9 @@ def _only(shared: Shared, case: VerdictCase, late: Sequence[VerdictNode], stage:
     here = {SHARED[shared](line) for line in late}
     since_ns = min(line.claim.created_ns for line in late if line.claim is not None) - REGISTRATION_TTL_NS
     nodes = [(line, line.claim) for line in case.nodes if line.has_node and line.claim is not None]
+    if shared is Shared.FAMILY:  # a NodePool of one family is another property
+        pools = {line.pool for line in late}
+        nodes = [(line, claim) for line, claim in nodes if line.pool in pools]
     joined = {SHARED[shared](line) for line, claim in nodes if claim.created_ns >= since_ns and claim.is_true(stage)}
     return tuple(here) if len(late) > 1 and len(here) == 1 and joined - here else ()
 
@@ -531,8 +536,11 @@ def _join_patience_ns(case: VerdictCase, claim: NodeClaim) -> int:
     """Return how long a node may take to register, and then to initialize: longer if others of its NodePool did."""
     is_metal = ".metal" in claim.labels.get(INSTANCE_TYPE, "")
     is_slow = is_metal or claim.labels.get(OS) == "windows"
-    usual_ns = case.durations.start_ns_by_pool.get(claim.labels.get(NODEPOOL, ""), 0)
-    return max(SLOW_JOIN_PATIENCE_NS if is_slow else JOIN_PATIENCE_NS, usual_ns * 3 // 2)
+    usual_ns = case.durations.start_ns_by_pool.get(claim.labels.get(NODEPOOL, ""), 0) * 3 // 2
+    if not claim.is_true("Registered"):
+        # How long others took to register is not known apart from how long they took to initialize.
+        usual_ns = min(usual_ns, SLOW_JOIN_PATIENCE_NS)
+    return max(SLOW_JOIN_PATIENCE_NS if is_slow else JOIN_PATIENCE_NS, usual_ns)
 
 
 def _replaces(case: VerdictCase, names: Collection[str]) -> tuple[str, ...]:
@@ -630,19 +638,27 @@ def _missing_agent(case: VerdictCase, line: VerdictNode) -> tuple[str, ...]:
     claim = line.claim
     if claim is None or line.node is None:
         return ()
-    domains = {taint.key: {*taint.key.partition("/")[0].split(".")} - _SHARED_WORDS for taint in claim.startup_taints}
+    domains = {taint.key: {*taint.key.partition("/")[0].split(".")} - SHARED_WORDS for taint in claim.startup_taints}
     agents = _NETWORK_AGENTS if _NO_NETWORK in why_not_ready([line]) else frozenset[str]()
-    missing: tuple[str, ...] = ()
+    missing = list[tuple[str, ...]]()
     for daemonset in case.daemonsets:
         template, words = daemonset.template, set(daemonset.name.split("-"))
         keys = {toleration.key for toleration in template.tolerations}
-        if not words & agents and not any(words & own for key, own in domains.items() if keys & {key, ""}):
+        is_agent = bool(words & agents) or (bool(agents) and daemonset.name == _VPC_CNI)
+        if not is_agent and not any(words & own for key, own in domains.items() if keys & {key, ""}):
             continue
         taints = [str(t) for t in untolerated(claim.taints, template.tolerations) if t.effect in HARD_EFFECTS]
         if not taints and template.node_selector.items() <= line.node.labels.items():
             return ()
-        missing = missing or (daemonset.key, *taints)
-    return missing
+        missing.append((daemonset.key, *taints))
+    # Of several DaemonSets of a project any may be the one; a selector that fits no node is for other reasons.
+    is_known = len(missing) == 1 and (len(missing[0]) > 1 or _selects_others(case, missing[0][0]))
+    return missing[0] if is_known else ()
+
+
+def _selects_others(case: VerdictCase, key: str) -> bool:
+    selector = next(d.template.node_selector for d in case.daemonsets if d.key == key)
+    return any(line.node is not None and selector.items() <= line.node.labels.items() for line in case.nodes)
 
 
 def _daemonsets(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:

@@ -24,6 +24,7 @@ from karptui.kube.resources import nano
 from karptui.kube.taints import HARD_EFFECTS, Taint
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
+from karptui.verdict.churn import TERMINATION_HANDLER
 from karptui.verdict.containers import SHARED, only_zone
 from karptui.verdict.controller import is_running
 from karptui.verdict.finding import (
@@ -246,13 +247,15 @@ def _apart(case: VerdictCase, lines: Sequence[VerdictNode]) -> tuple[str, ...]:
 
     Most nodes that have it are not ready; most others lack it, and all of these are ready.
     """
-    managed = [line for line in case.nodes if line.has_node and line.claim is not None]
+    nodes, pools = [line for line in case.nodes if line.has_node], {line.pool for line in lines}
     for shared in (Shared.IMAGE, Shared.FAMILY, Shared.POOL) if len(lines) >= FEWEST_OF_ALL else ():
         here = {SHARED[shared](line) for line in lines}
-        others = [line for line in managed if SHARED[shared](line) not in here]
-        is_usual = 2 * len(lines) >= len(managed) - len(others)
-        is_apart = is_usual and 2 * len(others) > len(managed) and not any(line.not_ready_ns for line in others)
-        if len(here) == 1 and is_apart:
+        others = [line for line in nodes if SHARED[shared](line) not in here]
+        is_usual = 2 * len(lines) >= len(nodes) - len(others)
+        is_apart = is_usual and 2 * len(others) > len(nodes) and not any(line.not_ready_ns for line in others)
+        # A NodePool of one family is another property.
+        is_own = shared is not Shared.FAMILY or not pools.isdisjoint(line.pool for line in others)
+        if len(here) == 1 and is_apart and is_own:
             return shared, here.pop()
     return ()
 
@@ -319,19 +322,13 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
 
 
 def _vanished(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield that instances of Karpenter's nodes end without a drain, and that it reported no interruption."""
+    """Yield that instances end without a drain, if Karpenter has spot nodes and reported no interruption."""
     spot = [line for line in case.nodes if line.capacity_type == SPOT]
     gone = {event.involved_name: event.last_ns for event in case.recent("DeletingNode", kind="Node")}
     # Karpenter has no event about a node that expires; it evicts the pods.
     evicts = any(is_eviction(event) for reason in EVICTED for event in case.events_by_reason.get(reason, ()))
-    if evicts or case.recent(*INTERRUPTIONS, kind="Node"):
+    if not spot or any(line.claim is None for line in spot) or evicts or case.recent(*INTERRUPTIONS, kind="Node"):
         return
-    if not spot or any(line.claim is None for line in spot):
-        told = {event.involved_name for event in case.events if "karpenter" in event.source}
-        joined = {event.involved_name: event.last_ns for event in case.recent("RegisteredNode", kind="Node")}
-        shortest_ns = min((pool.expire_after_ns or HOUR_NS for pool in case.pools), default=HOUR_NS)
-        gone = {n: ns for n, ns in gone.items() if n in told and n in joined and ns - joined[n] < shortest_ns}
-        spot = []
     drained = {event.involved_name for event in case.recent(*_DRAINING, kind="Node")}
     names = sorted(gone.keys() - drained - {line.name for line in case.nodes})
     if len(names) >= FEWEST_VANISHED and case.now_ns - max(gone[name] for name in names) <= FLAPPED_NS:
@@ -531,7 +528,7 @@ def _outlived_taints(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield ready nodes with a taint that should not be there, by taint.
 
     Karpenter removes its own taint from nodes that it has not chosen for disruption. Other taints of its nodes are
-    those of their NodeClaims; empty nodes with one more keep pods away for nothing. A user sets ``out-of-service`` on
+    those of their NodeClaims; empty nodes with one more may keep pending pods away. A user sets ``out-of-service`` on
     any node that has failed, and removes it when the node is back.
     """
     groups: defaultdict[str, list[VerdictNode]] = defaultdict(list)
@@ -543,7 +540,7 @@ def _outlived_taints(case: VerdictCase) -> Iterator[ClusterFinding]:
             groups[DISRUPTED_TAINT.key].append(line)
         ready = line.node.ready
         if ready is not None and case.now_ns - ready.last_transition_ns >= CORDONED_NS:
-            is_idle = case.sees_pods and not line.pods
+            is_idle = case.sees_pods and not line.pods and bool(case.pending)
             left = (t for t in line.node.taints if t.key == OUT_OF_SERVICE or (is_idle and _is_foreign(t, line.claim)))
             for key in {taint.key for taint in left}:
                 groups[key].append(line)
@@ -554,7 +551,8 @@ def _outlived_taints(case: VerdictCase) -> Iterator[ClusterFinding]:
 def _is_foreign(taint: Taint, claim: NodeClaim | None) -> bool:
     """Return whether a node has a taint that neither Karpenter nor Kubernetes has put there."""
     own = claim is None or any(map(taint.matches, (*claim.taints, *claim.startup_taints)))
-    return not own and taint.effect in HARD_EFFECTS and "kubernetes.io/" not in taint.key and GROUP not in taint.key
+    is_known = any(word in taint.key for word in ("kubernetes.io/", GROUP, TERMINATION_HANDLER))
+    return not own and not is_known and taint.effect in HARD_EFFECTS
 
 
 def _old_kubelets(case: VerdictCase) -> Iterator[ClusterFinding]:

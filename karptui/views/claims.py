@@ -83,6 +83,8 @@ def short_wait(entry: ClaimEntry, now_ns: int) -> str:
 
 def _before_drift(entry: ClaimEntry, now_ns: int) -> str:
     findings = entry.findings
+    if findings is None and Kind.NODE in entry.hidden:
+        return ""
     lane = next((la for la in findings.lanes if la.method == Method.DRIFT), None) if findings is not None else None
     if findings is None or lane is None or not lane.is_held:
         is_stopped = findings is not None and str(findings.why.code) == "WAITS"

@@ -207,6 +207,8 @@ def no_nodeclaims_and_no_events(c: Cluster) -> None:
 )
 def network_agent_does_not_tolerate_the_pool(c: Cluster) -> None:
     usual(c)
+    c.daemonsets = [pair for pair in c.daemonsets if pair[0]["metadata"]["name"] != "aws-node"]
+    c.objects = [item for item in c.objects if item["metadata"]["name"] != "aws-node"]
     taint = {"key": "dedicated", "value": "spark", "effect": "NoExecute"}
     add_pool(c, "spark", template={"taints": [taint]})
     agent = add_daemonset(

@@ -80,17 +80,21 @@ def test_three_pods_that_crash_on_one_node_name_it_unless_others_run_there() -> 
         assert crash_text(lines, crashing(nodes), running).endswith("on 1 node crash again and again")
 
 
-@pytest.mark.parametrize(("elsewhere", "together"), [(0, True), (1, True), (2, False)])
-def test_what_most_crashing_workloads_share_is_named_once(elsewhere: int, together: bool) -> None:
-    lines = [*(a_line(f"bad-{n}", zone="c") for n in range(3)), *(a_line(f"good-{n}") for n in range(2))]
-    nodes = [*("bad-0", "bad-1", "bad-2"), *["good-0"] * elsewhere]
+@pytest.mark.parametrize(
+    ("elsewhere", "differs", "together"), [(0, 0, True), (1, 0, True), (2, 0, False), (0, 1, False)]
+)
+def test_what_most_crashing_workloads_share_is_named_once(elsewhere: int, differs: int, together: bool) -> None:
+    lines = [*(a_line(f"bad-{n}", zone="c") for n in range(3)), *(a_line(f"good-{n}") for n in range(4))]
+    pairs = [*[("bad-0", "bad-1"), ("bad-1", "bad-2"), ("bad-2", "bad-0")], *[("good-0", "good-1")] * elsewhere]
     crashes = [
-        replace(pod, owner=f"Deployment/ml/w{n}", controller=f"uid-{n}") for n, pod in enumerate(crashing(nodes))
+        replace(pod, owner=f"Deployment/ml/w{n}", controller=f"uid-{n}", exit_code=1 + n * differs)
+        for n, pair in enumerate(pairs)
+        for pod in crashing(pair)
     ]
-    running = {pod.controller: ["good-1"] for pod in crashes}
+    running = {pod.controller: ["good-2", "good-3"] for pod in crashes}
     texts = told(crashing_findings, nodes=lines, crashing=crashes, running_on=running)
     assert any("on nodes in c and run on nodes in a" in text for text in texts) is together
-    assert len(texts) == 1 + (together and bool(elsewhere))
+    assert len(texts) == (3 if differs else 1 + (together and bool(elsewhere)))
 
 
 @pytest.mark.parametrize(("pods", "minutes", "text"), [

@@ -109,6 +109,7 @@ RECKONED_END = (
     (entry(findings=node_findings(drain=DrainState(DrainStage.COMMANDED, reason="Unhealthy", bound_ns=10 * MINUTE))),
      "replacements to be ready, then it is deleted (Unhealthy) and drained for up to 10m", Tone.LEAVING),
     (entry(DRIFTED), "its turn among drifted nodes", Tone.WARNING),
+    (replace(entry(DRIFTED), hidden=frozenset({Kind.NODE})), "", Tone.WARNING),
     (entry(DRIFTED, findings=node_findings()), "its turn among drifted nodes", Tone.WARNING),
     (entry(DRIFTED, findings=node_findings(held(Code.WHEN_EMPTY_POLICY, "general", blocks=frozenset()))),
      "its turn among drifted nodes", Tone.WARNING),

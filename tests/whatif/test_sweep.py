@@ -101,12 +101,12 @@ def test_what_each_value_comes_to_also_in_other_processes() -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_sweep_that_is_cancelled_gives_no_more_points(jobs: int) -> None:
-    sweeper = Sweeper(cluster(), parse_sweep("NodePool/general:spec.weight=1..100/1"), Replay.PENDING, jobs)
-    seen = []
+    weights = parse_sweep("NodePool/general:spec.weight=1..100/1")
+    sweeper, seen = Sweeper(cluster(), weights, Replay.PENDING, jobs), []
     for position, _ in sweeper.points():
         seen.append(position)
         sweeper.cancel()
-    assert len(seen) < len(LIMITS.values)
+    assert len(seen) < len(weights.values) / 2  # other processes may have finished several before
     unbegun = Sweeper(cluster(), LIMITS, Replay.PENDING, jobs)
     unbegun.cancel()
     assert list(unbegun.points()) == []

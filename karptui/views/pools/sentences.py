@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import UNLIMITED, Reason
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED
 from karptui.kube.objects import Condition
@@ -174,7 +175,7 @@ def budget_text(row: PoolRow, *, is_short: bool = False) -> str:
 
 def carries_line(row: PoolRow) -> Pieces:
     """Return the DaemonSet requests of a new node, and the types they exclude."""
-    if not carries(row.types) or row.types.problem:
+    if not carries(row.types) or row.types.problem or row.hides(Kind.DAEMONSET):
         return ()
     heaviest = row.types.heaviest
     if heaviest is None or not heaviest.daemon_pods:

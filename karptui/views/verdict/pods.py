@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from karptui.kube.pod import VOLUME_FAILURES
 from karptui.kube.units import age_text, count_text, counted, first_of, span_text, verb
 from karptui.views.sanitize import short_name
 from karptui.views.verdict.parts import (
@@ -40,7 +41,6 @@ _RUNTIME: Final = re.compile(r".*unable to start container process: (?:error dur
 _ATTACHED: Final = re.compile(r'Multi-Attach error for volume "[^"]+" Volume is already exclusively attached .*')
 _OUTPUT: Final = re.compile(r".*\bOutput: (?:mount: /\S+ )?", re.DOTALL)
 """What precedes the words of a mount command in an error: the command and its arguments."""
-_OF_VOLUMES: Final = ("FailedAttachVolume", "FailedMount")
 _VOLUME_OF: Final = re.compile(r'(?:MountVolume\.\w+|AttachVolume\.Attach) failed for volume "[^"]+" ?: ')
 
 
@@ -127,7 +127,8 @@ def _crashing_apart(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     those = f"{counted(finding.pods, 'pod')} {first_of(uncounted(pods, finding.pods), NAMED)}"
     if finding.manner == "unready-by-nodes":
         why = f": {quoted(finding.detail)}" if finding.detail else ""
-        ready = f"have not been ready{lasting(finding, now_ns)}, their pods on {first_of(good, NAMED)} are"
+        others = f"the other pods of these workloads, on {first_of(good, NAMED)}, are ready"
+        ready = f"have not been ready{lasting(finding, now_ns)}; {others}"
         return f"{those} on {bad} {ready}{why}"
     crash, apart = f"{those} crash again and again", f"on {bad} and run on {first_of(good, NAMED)}"
     if finding.manner == "by-nodes":
@@ -196,7 +197,7 @@ def _starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"{text}: image {image} cannot be pulled: {quoted(cause)}"
     if "failed to assign an IP address" in message or "add cmd: failed" in message:
         message = "the CNI assigns no IP address"
-    who = "the volume driver" if reason in _OF_VOLUMES else "the node"
+    who = "the volume driver" if reason in VOLUME_FAILURES else "the node"
     return f"{text}: {reason}{f': {quoted(message, who)}' if message else ''}"
 
 

@@ -130,8 +130,8 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"{state}{pods_pending(finding, now_ns)}"
     if finding.manner == "node-gone":
         return f"{claims} {has} an instance, but the Node is gone{pods_pending(finding)}"
-    shared = [*(f"in {zone}" for zone in finding.zones), *finding.apart[1:]]
-    where = f" (all {' and '.join(shared)})" if shared else ""
+    shared = [*finding.apart[1:], *(f"in {zone}" for zone in finding.zones)]
+    where = f" (all {' '.join(shared)})" if shared else ""
     instances = "instances that have" if many else "an instance that has"
     state = f"{has} {instances} not registered as a node{lasting(finding, now_ns)}"
     count = f"{count_text(finding.drifted)} " if finding.drifted > 1 and finding.reasons == ("Drifted",) else ""

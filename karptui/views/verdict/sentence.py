@@ -58,7 +58,7 @@ def pending_reasons(view: ClusterView) -> Reasons:
         if group.cause is Cause.CLAIM and place is not None and report.now_ns - group.since_ns >= LATE_NS:
             why = ": no event says why, Karpenter's log may" if view.state.events else ""
             if Kind.EVENT in view.hidden:
-                why = ": events were not read, which may say why, as Karpenter's log may"
+                why = ": Karpenter's log may say why (events were not read)"
             longest_ns = round(view.evidence.settings.batch_max_seconds * NS_PER_SECOND)
             if LATE_NS < longest_ns > report.now_ns - group.since_ns:
                 why = f": Karpenter first collects pods for up to {span_text(longest_ns)} (BATCH_MAX_DURATION)"

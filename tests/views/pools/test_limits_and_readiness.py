@@ -232,3 +232,5 @@ def test_neither_nodes_nor_pods_are_counted_if_they_were_not_read() -> None:
     assert "number of nodes unknown" in text_of(title_parts(row, has_prices=False))
     assert "% of the nodes" not in plain_text(detail_lines(row))
     assert "Counted" not in plain_text(detail_lines(row))
+    assert carries_line(ROWS["primary"])
+    assert not carries_line(replace(row, hidden=frozenset({Kind.DAEMONSET})))
