@@ -112,7 +112,7 @@ def one_pool_of_nine_never_registers(c: Cluster) -> None:
     cause="5 nearly empty nodes of default stay, because Karpenter does not know their instance type n2-standard-4 (not found), so it does not consolidate them.",
     thread="cloudpilot-ai/karpenter-provider-gcp#525, kubernetes-sigs/karpenter#1442",
     must=[n(5), r"\bdefault\b", r"n2-standard-4|instance type|machine type", r"not found|unknown|(does not|doesn't|no longer) know"],
-    must_not=[OTHER_CLOUD, LAUNCHES, NONE_PENDING, r"do-not-disrupt|\bPDB\b|PodDisruptionBudget"],
+    must_not=[OTHER_CLOUD, LAUNCHES, NONE_PENDING, r"do-not-disrupt|\bPDB\b|PodDisruptionBudget", "next: "],
 )  # fmt: skip
 def instance_type_unknown_to_the_provider(c: Cluster) -> None:
     gcp_nodeclass(c)
