@@ -269,7 +269,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     controllers = group_by(owned, lambda pod: pod.controller)
     told = _crash_words(case) if controllers else {}
     for common, pods in _together(case, controllers):
-        yield _of_pods(pods, "", detail=_end_of(pods), **_apart(common))
+        yield _of_pods(pods, "", detail=_end_of(pods), **_difference_fields(common))
     single = [pod for pods in controllers.values() if len(pods) < FEWEST_CRASHING for pod in pods]
     single = [pod for pod in single if case.now_ns - pod.since_ns >= CRASHED_NS]
     agents = [pod for pod in single if pod.owner.startswith(_DAEMONSET)]
@@ -296,7 +296,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             "detail": _end_of(pods),
             "container": pods[0].init_container,
             "manner": Manner.CRASHING,
-            **_apart(difference),
+            **_difference_fields(difference),
         }
         is_own = difference is not None or more["words"] or _serves_others(pods[0])
         alike[(controller,) if is_own else (*more.values(),)].append((pods, more))
@@ -312,7 +312,7 @@ def _serves_others(pod: StartingPod) -> bool:
     return pod.owner.startswith(_DAEMONSET) or pod.key.startswith("kube-system/")
 
 
-def _apart(difference: _Difference | None) -> dict[str, Any]:
+def _difference_fields(difference: _Difference | None) -> dict[str, Any]:
     """Return the fields of a finding that tell what only the nodes with crashing pods share."""
     if difference is None:
         return {}
@@ -391,7 +391,7 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for difference, pods in _together(case, groups, (Shared.NODE,)):
         told = next((probed[pod.key] for pod in pods if pod.key in probed), "")
         since_ns, manner = min(pod.since_ns for pod in pods), Manner.UNREADY_BY_NODES
-        yield _of_pods(pods, "", since_ns=since_ns, detail=told, **{**_apart(difference), "manner": manner})
+        yield _of_pods(pods, "", since_ns=since_ns, detail=told, **{**_difference_fields(difference), "manner": manner})
     lone: list[StartingPod] = []
     for controller, pods in groups.items():
         since_ns = max(pod.since_ns for pod in pods)

@@ -237,12 +237,12 @@ def _not_ready_finding(
         stuck_pods=tuple(key for line in lines for key in line.stuck_pods),
         detail=why_not_ready(lines),
         reasons=(SYSTEM_OOM,) if any(line.name in ran_out for line in lines) else (),
-        apart=_apart(case, lines),
+        apart=_common_property(case, lines),
         filter_text="status=NotReady",
     )
 
 
-def _apart(case: VerdictCase, lines: Sequence[VerdictNode]) -> tuple[str, ...]:
+def _common_property(case: VerdictCase, lines: Sequence[VerdictNode]) -> tuple[str, ...]:
     """Return what several nodes that are not ready share, such as an image.
 
     Most nodes that have it are not ready; most others lack it, and all of these are ready.
