@@ -250,7 +250,7 @@ def _family(line: VerdictNode) -> str:
     return family or line.instance_type.partition(".")[0]
 
 
-SHARED: Final[Mapping[Shared, Callable[[VerdictNode], str]]] = {
+PROPERTIES: Final[Mapping[Shared, Callable[[VerdictNode], str]]] = {
     Shared.PLATFORM: _platform,
     Shared.NODE: lambda line: line.name,
     Shared.FAMILY: _family,
@@ -466,7 +466,7 @@ def _differences(
     lines: Mapping[str, VerdictNode], bad: Collection[str], good: Collection[str]
 ) -> Iterator[_Difference]:
     """Yield each property that nodes with failing pods share and those with running pods lack."""
-    for shared, value_of in SHARED.items():
+    for shared, value_of in PROPERTIES.items():
         here = {value_of(lines[name]) if name in lines else "" for name in bad}
         there = {value_of(lines[name]) if name in lines else "" for name in good}
         is_known = there and "" not in (here if shared is Shared.POOL else here | there)

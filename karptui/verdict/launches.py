@@ -29,7 +29,7 @@ from karptui.kube.units import count_text
 from karptui.pending.causes import Cause
 from karptui.provisioning.pool_order import served_pools
 from karptui.verdict.blocked import lacks_some, sum_of, why_not_ready
-from karptui.verdict.containers import SHARED
+from karptui.verdict.containers import PROPERTIES
 from karptui.verdict.controller import has_leader, is_running
 from karptui.verdict.finding import (
     ClusterFinding,
@@ -509,13 +509,15 @@ def _is_late(case: VerdictCase, claim: NodeClaim) -> bool:
 
 def _only(shared: Shared, case: VerdictCase, late: Sequence[VerdictNode], stage: str = "Registered") -> tuple[str, ...]:
     """Return the zone, say, of several instances that do not reach a stage, if nodes of another zone did so lately."""
-    here = {SHARED[shared](line) for line in late}
+    here = {PROPERTIES[shared](line) for line in late}
     since_ns = min(line.claim.created_ns for line in late if line.claim is not None) - REGISTRATION_TTL_NS
     nodes = [(line, line.claim) for line in case.nodes if line.has_node and line.claim is not None]
     if shared is Shared.FAMILY:  # a NodePool of one family is another property
         pools = {line.pool for line in late}
         nodes = [(line, claim) for line, claim in nodes if line.pool in pools]
-    joined = {SHARED[shared](line) for line, claim in nodes if claim.created_ns >= since_ns and claim.is_true(stage)}
+    joined = {
+        PROPERTIES[shared](line) for line, claim in nodes if claim.created_ns >= since_ns and claim.is_true(stage)
+    }
     return tuple(here) if len(late) > 1 and len(here) == 1 and joined - here else ()
 
 

@@ -25,7 +25,7 @@ from karptui.kube.taints import HARD_EFFECTS, Taint
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
 from karptui.verdict.churn import TERMINATION_HANDLER
-from karptui.verdict.containers import SHARED, only_zone
+from karptui.verdict.containers import PROPERTIES, only_zone
 from karptui.verdict.controller import is_running
 from karptui.verdict.finding import (
     ClusterFinding,
@@ -249,8 +249,8 @@ def _common_property(case: VerdictCase, lines: Sequence[VerdictNode]) -> tuple[s
     """
     nodes, pools = [line for line in case.nodes if line.has_node], {line.pool for line in lines}
     for shared in (Shared.IMAGE, Shared.FAMILY, Shared.POOL) if len(lines) >= FEWEST_OF_ALL else ():
-        here = {SHARED[shared](line) for line in lines}
-        others = [line for line in nodes if SHARED[shared](line) not in here]
+        here = {PROPERTIES[shared](line) for line in lines}
+        others = [line for line in nodes if PROPERTIES[shared](line) not in here]
         is_usual = 2 * len(lines) >= len(nodes) - len(others)
         is_apart = is_usual and 2 * len(others) > len(nodes) and not any(line.not_ready_ns for line in others)
         # A NodePool of one family is another property.
