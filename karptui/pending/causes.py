@@ -44,6 +44,7 @@ class Cause(StrEnum):
     NO_POOL = "no NodePool"
     """There is no usable NodePool; Karpenter says nothing."""
     POOLS_UNREAD = "NodePools not read"
+    NODES_UNREAD = "nodes not read"
     """There may be NodePools: they were not read."""
     NODE = "existing node"
     """It has room on a node that is there."""
@@ -108,7 +109,9 @@ class Diagnoses:
 
     def __init__(self, prepared: Prepared, solution: Solution, prices: PriceSettings = LIST_PRICES) -> None:
         self._has_pools = bool(prepared.pools)
-        self._without_pools = Cause.POOLS_UNREAD if Kind.NODEPOOL in prepared.inventory.unread else Cause.NO_POOL
+        unread = prepared.inventory.unread
+        self._lacks_nodes = not unread.isdisjoint((Kind.NODE, Kind.NODECLAIM))
+        self._without_pools = Cause.POOLS_UNREAD if Kind.NODEPOOL in unread else Cause.NO_POOL
         self._ignored: dict[str, IgnoredPod] = {pod.pod.uid: pod for pod in prepared.ignored}
         self._errors = solution.errors
         self._destinations: dict[str, PodDestination] = {}
@@ -132,6 +135,8 @@ class Diagnoses:
             return Diagnosis(Cause.SILENT if ignored.is_silent else Cause.IGNORED, problems=ignored.problems)
         if not self._has_pools:
             return Diagnosis(self._without_pools)
+        if self._lacks_nodes:
+            return Diagnosis(Cause.NODES_UNREAD)
         if (error := self._errors.get(pod.key)) is not None:
             return Diagnosis(self._unplaced(error), error=error)
         if pod.uid in self._unknown:

@@ -110,13 +110,15 @@ class TestTurns:
          "✘ refused: using label kubernetes.io/hostname is not allowed"),
         ({"nodepools": (a_nodepool(is_ready=False),)}, TYPES, "✘ no NodePool accepts pods"),
         ({"nodepools": (), "unread": frozenset({"NodePool"})}, (), "NodePools not read"),
+        ({"unread": frozenset({"Node"})}, TYPES, "nodes not read"),
+        ({"unread": frozenset({"NodeClaim"})}, TYPES, "nodes not read"),
         ({}, (), f"✘ {NO_TYPES}"),
         ({"nodes": (a_node(),)}, TYPES, "→ node-1 of general"),
     ])  # fmt: skip
     def test_the_text_of_a_row(self, given: dict[str, Any], types: tuple[InstanceType, ...], text: str) -> None:
         inventory = Inventory(**{"pods": (a_pod(),), "nodepools": (a_nodepool(),), **given})
         group = only(report_of_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory)))
-        assert (now_text(group), group.is_faulty) == (text, text != "NodePools not read")
+        assert (now_text(group), group.is_faulty) == (text, "not read" not in text)
 
     def test_another_scheduler_that_says_nothing(self) -> None:
         pod = a_pod(scheduled_reason="", scheduler_name="volcano", created_ns=NOW_NS - 10 * MINUTE_NS)

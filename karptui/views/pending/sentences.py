@@ -134,6 +134,7 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
     ),
     Cause.NO_POOL: NO_POOLS_PASSED_OVER,
     Cause.POOLS_UNREAD: "unknown whether it is schedulable: NodePools were not read",
+    Cause.NODES_UNREAD: "unknown whether it is schedulable: nodes or NodeClaims were not read",
     Cause.NODE: "it fits on a node that exists or is starting, so Karpenter launches none",
     Cause.CLAIM: "Karpenter's rules call for a new node",
     Cause.GATED: "its scheduling gates are set: kube-scheduler and Karpenter ignore it until they are removed",
