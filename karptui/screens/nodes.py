@@ -74,7 +74,7 @@ class NodesScreen(ListScreen[NodeEntry]):
     title_text = "Nodes"
     kind = "Node"
     consequences: ClassVar[Mapping[str, str]] = {
-        "Node": "Without nodes there is nothing to show.",
+        "Node": "Without nodes only NodeClaims are shown.",
         "Pod": "Requests and pod counts need it; nodes are shown without.",
         "NodeClaim": "Starting nodes and blockers need it.",
         "NodePool": "Blockers need it.",

@@ -77,7 +77,7 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
         if statuses[hidden[0]].count:
             text = f"This file has the {plural(hidden[0])} of one namespace only: list them with --all-namespaces."
             return text, Tone.WARNING
-        return f"{plural(hidden[0])} could not be listed for this file. {consequences[hidden[0]]}", Tone.WARNING
+        return f"{plural(hidden[0])} were not listed for this file. {consequences[hidden[0]]}", Tone.WARNING
     if hidden:
         # :sources shows the API server's full message.
         why = clean(statuses[hidden[0]].last_error).partition(": ")[0] or f"{plural(hidden[0])}: forbidden"

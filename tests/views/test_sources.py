@@ -63,7 +63,7 @@ UNREAD = status(Kind.POD, Phase.OFFLINE, last_error="a.json: Pod x: spec.nodeNam
     ([LIVE, UNREAD], UNREAD.last_error, Tone.WARNING),
     ([status(Kind.POD, Phase.SYNCING, last_error="not yet")], "", Tone.NORMAL),
     ([status(Kind.POD, Phase.OFFLINE, is_left_out=True)],
-     "pods could not be listed for this file. Requests need it.", Tone.WARNING),
+     "pods were not listed for this file. Requests need it.", Tone.WARNING),
     ([status(Kind.POD, Phase.OFFLINE, is_left_out=True, count=12)],
      "This file has the pods of one namespace only: list them with --all-namespaces.", Tone.WARNING),
 ])  # fmt: skip
