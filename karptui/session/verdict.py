@@ -124,7 +124,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             unended=pods.unended,
             resizing=pods.resizing,
             outlived=tuple(_outlived(view, pods.outlived)),
-            idle=_idle(view, pods) if Kind.POD not in hidden else (),
+            idle=_idle(view, pods, pause) if Kind.POD not in hidden else (),
             pools_of=_pools_of_moved(view, pause),
             running_on=_running_on(view, pods, pause),
             replicas={key: (pods.counts[key], count) for key, count in replicas.items() if Kind.POD not in hidden},
@@ -436,7 +436,7 @@ def _hidden_text(view: ClusterView, kind: Kind) -> str:
     return f"{plural(kind)} outside namespace {first.namespace}" if first is not None else plural(kind)
 
 
-def _idle(view: ClusterView, pods: _PodsByFinding) -> tuple[str, ...]:
+def _idle(view: ClusterView, pods: _PodsByFinding, pause: Pause) -> tuple[str, ...]:
     """Return Deployments of name servers and of the controllers of volume drivers without a pod, if pods fail."""
     if not (pods.crashing or pods.unready or pods.starting):
         return ()
@@ -450,13 +450,15 @@ def _idle(view: ClusterView, pods: _PodsByFinding) -> tuple[str, ...]:
         is_driver = words >= _DRIVER and not of_drivers.isdisjoint(words - _DRIVER)
         if is_driver or (workload.name in NAME_SERVERS and not is_auto):
             needed.add(workload.key)
-    active = [pod for pod in view.state.pods.values() if pod.is_active] if needed else []
-    owners = [(pod.namespace, owner.name) for pod in active if (owner := controller_of(pod.owners)) is not None]
-    running = {name.rpartition("-")[0] for _, name in owners}
+    running, listed = set[str](), set[str]()
+    for pod in with_pauses([*view.state.pods.values()] if needed else (), pause):
+        if pod.is_active:
+            listed.add(pod.namespace)
+            if (owner := controller_of(pod.owners)) is not None:
+                running.add(owner.name.rpartition("-")[0])
     if any(server in name for name in running for server in NAME_SERVERS if not name.endswith("-autoscaler")):
         running |= NAME_SERVERS
     # A list may lack the pods of a namespace; an add-on may have moved to another one.
-    listed = {pod.namespace for pod in active}
     idle = (key.partition("/") for key in needed)
     return tuple(sorted(f"{space}/{name}" for space, _, name in idle if space in listed and name not in running))
 

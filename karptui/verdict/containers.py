@@ -127,10 +127,11 @@ def container_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 def idle_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield name servers and volume drivers' controllers that run no pod, if pods fail that may need them."""
     failing = {pod.controller for pod in (*case.crashing, *case.unready)}
-    late = [pod for pod in case.starting if case.now_ns - pod.since_ns >= STARTING_PATIENCE_NS]
+    is_late = any(case.now_ns - pod.since_ns >= STARTING_PATIENCE_NS for pod in case.starting)
+    lacks_volumes = is_late and bool(case.recent(*VOLUME_FAILURES, kind="Pod"))
     for key in case.idle:
         is_server = key.rpartition("/")[2] in NAME_SERVERS
-        if len(failing) >= FEWEST_CRASHING if is_server else late and case.recent(*VOLUME_FAILURES, kind="Pod"):
+        if (is_server and len(failing) >= FEWEST_CRASHING) or (not is_server and lacks_volumes):
             yield ClusterFinding(
                 severity=FindingSeverity.ERROR,
                 code=FindingCode.PODS_NOT_STARTING,

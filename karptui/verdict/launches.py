@@ -26,6 +26,7 @@ from karptui.kube.objects import Condition, Event, condition_of
 from karptui.kube.taints import HARD_EFFECTS, untolerated
 from karptui.kube.timestamps import ABSENT_NS, HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import count_text
+from karptui.kube.workload import DaemonSet
 from karptui.pending.causes import Cause
 from karptui.provisioning.pool_order import served_pools
 from karptui.verdict.blocked import lacks_some, sum_of, why_not_ready
@@ -66,10 +67,8 @@ _UNREGISTERED: Final = "RegistrationFailed"
 """Reason of the condition NodeRegistrationHealthy if launched instances do not become nodes."""
 SHARED_WORDS: Final = {"agent", "aws", "azure", "com", "csi", "io", "k8s", "node", "org", "sh"}
 """Words in names of DaemonSets, or domains, of different projects."""
-_NETWORK_AGENTS: Final = frozenset({"antrea", "calico", "canal", "cilium", "flannel", "kindnet", "weave"})
-"""Words in names of DaemonSets that bring the network."""
-_VPC_CNI: Final = "aws-node"
-"""The DaemonSet of the VPC CNI, beside which Calico and Cilium may only enforce policies."""
+_NETWORK_AGENTS: Final = frozenset({"antrea", "aws-node", "calico", "canal", "cilium", "flannel", "kindnet", "weave"})
+"""Names of DaemonSets that bring the network, or words in them; beside ``aws-node`` others enforce policies only."""
 _NO_NETWORK: Final = "NetworkPluginNotReady"
 _DENIED: Final = re.compile(r"failed to call (\S+) due to missing permissions")
 _NO_CIDR: Final = "CIDRNotAvailable"
@@ -642,25 +641,26 @@ def _missing_agent(case: VerdictCase, line: VerdictNode) -> tuple[str, ...]:
         return ()
     domains = {taint.key: {*taint.key.partition("/")[0].split(".")} - SHARED_WORDS for taint in claim.startup_taints}
     agents = _NETWORK_AGENTS if _NO_NETWORK in why_not_ready([line]) else frozenset[str]()
-    missing = list[tuple[str, ...]]()
+    missing = list[tuple[DaemonSet, list[str]]]()
     for daemonset in case.daemonsets:
         template, words = daemonset.template, set(daemonset.name.split("-"))
         keys = {toleration.key for toleration in template.tolerations}
-        is_agent = bool(words & agents) or (bool(agents) and daemonset.name == _VPC_CNI)
+        is_agent = not agents.isdisjoint({daemonset.name, *words})
         if not is_agent and not any(words & own for key, own in domains.items() if keys & {key, ""}):
             continue
         taints = [str(t) for t in untolerated(claim.taints, template.tolerations) if t.effect in HARD_EFFECTS]
-        if not taints and template.node_selector.items() <= line.node.labels.items():
+        if not taints and _selects(daemonset, line):
             return ()
-        missing.append((daemonset.key, *taints))
-    # Of several DaemonSets of a project any may be the one; a selector that fits no node is for other reasons.
-    is_known = len(missing) == 1 and (len(missing[0]) > 1 or _selects_others(case, missing[0][0]))
-    return missing[0] if is_known else ()
+        missing.append((daemonset, taints))
+    if len(missing) != 1:  # of several DaemonSets of a project any may be the one
+        return ()
+    ((daemonset, taints),) = missing
+    # A selector that fits no node at all is not about this one.
+    return (daemonset.key, *taints) if taints or any(_selects(daemonset, other) for other in case.nodes) else ()
 
 
-def _selects_others(case: VerdictCase, key: str) -> bool:
-    selector = next(d.template.node_selector for d in case.daemonsets if d.key == key)
-    return any(line.node is not None and selector.items() <= line.node.labels.items() for line in case.nodes)
+def _selects(daemonset: DaemonSet, line: VerdictNode) -> bool:
+    return line.node is not None and daemonset.template.node_selector.items() <= line.node.labels.items()
 
 
 def _daemonsets(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from tests.incidents.cluster import Cluster, NodePair
 from tests.incidents.fleets import GPU_POD, GPU_TAINT, fleet, nominated, usual
@@ -39,8 +39,8 @@ def kubelets_stall_on_the_new_image(c: Cluster) -> None:
     for pair in old:
         _image(pair, "2023.10.20260403", "6.12.77-99.140.amzn2023.x86_64", "ami-0old")
     for age, since in (("5h", "25m"), ("4h", "17m"), ("3h", "9m"), ("2h", ""), ("50m", "")):
-        silent = {"ready": NOT_READY, "ready_since": since} if since else {}
-        pair = add_node(c, "general", "m6i.xlarge", c.zones[len(c.nodes) % 3], age=age, **silent)  # type: ignore[arg-type]
+        silent: dict[str, Any] = {"ready": NOT_READY, "ready_since": since} if since else {}
+        pair = add_node(c, "general", "m6i.xlarge", c.zones[len(c.nodes) % 3], age=age, **silent)
         _image(pair, "2023.11.20260509", "6.12.79-101.147.amzn2023.x86_64", "ami-0new")
         if not since:
             add_workload(c, f"shop/cart-{age}", on=[pair], count=3, age=later(age, "2m"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import usual
 from tests.incidents.incident import ICE, LAUNCHES, incident, n, order_of
@@ -152,8 +154,8 @@ def rollouts_without_end(c: Cluster) -> None:
 def operator_blocks_the_drains_of_other_zones(c: Cluster) -> None:
     usual(c)
     for number, zone in enumerate(c.zones):
-        state = {"deleting": "5h", "age": "30d5h"} if number == 1 else {"age": "8d"}
-        host = add_node(c, "general", "m6i.2xlarge", zone, **state)  # type: ignore[arg-type]
+        state: dict[str, Any] = {"deleting": "5h", "age": "30d5h"} if number == 1 else {"age": "8d"}
+        host = add_node(c, "general", "m6i.2xlarge", zone, **state)
         app = f"rook-ceph-osd-{number}"
         pod = add_workload(c, f"rook-ceph/{app}", on=[host], age="7d", cpu="1", memory="4Gi")[0]
         if number:

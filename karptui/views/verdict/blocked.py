@@ -134,10 +134,13 @@ def _pdb(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         healthy, demanded, pods = finding.pdb_counts
         never = "never allows an eviction" if finding.manner == "never" else "allows no eviction now"
         too_many = f"demands {counted(demanded, 'healthy pod')} and has {count_text(pods)}, so it allows no eviction"
-        some = f" ({count_text(healthy)} of its {counted(pods, 'pod')} {verb(healthy, 'is', 'are')} healthy)"
-        some = some.replace("healthy)", "healthy, and all must be)") if demanded == pods else some
-        some = some if healthy < pods else f" (all of its {counted(pods, 'pod')} must be healthy)" * (demanded == pods)
-        how += too_many if demanded > pods else never + some * (finding.manner != "never" and pods > 0)
+        some = ""
+        if finding.manner != "never" and healthy < pods:
+            must = ", and all must be" if demanded == pods else ""
+            some = f" ({count_text(healthy)} of its {counted(pods, 'pod')} {verb(healthy, 'is', 'are')} healthy{must})"
+        elif finding.manner != "never" and demanded == pods > 0:
+            some = f" (all of its {counted(pods, 'pod')} must be healthy)"
+        how += too_many if demanded > pods else never + some
     if finding.detail:
         how += f" ({verb(len(single), 'its', 'the')} pods cannot be counted: {quoted(finding.detail)})"
     return f"{how}{both}: {blocked}"

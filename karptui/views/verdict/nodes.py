@@ -139,14 +139,14 @@ def _node_pressure(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _cordoned(finding: ClusterFinding, now_ns: int, __: Reasons) -> str:
-    takes = verb(finding.nodes, "it takes no new pods", "they take no new pods")
+    takes, taken = verb(finding.nodes, "it takes", "they take"), "no new pods"
     cordoned = f"{verb(finding.nodes, 'is', 'are')} cordoned{age_in_brackets(finding, now_ns)}"
     if finding.manner == "tainted":
         cordoned = f"{verb(finding.nodes, 'is ready and has', 'are ready and have')} the taint {finding.detail}"
-        takes = f"{takes.removesuffix('no new pods')}only pods that tolerate it"
+        taken = "only pods that tolerate it"
     pdbs = of_kind("PodDisruptionBudget", finding.reasons)
     eviction = f"; {pdbs} {verb(len(finding.reasons), 'allows', 'allow')} no eviction there" if finding.reasons else ""
-    return f"{nodes_text(finding)} ({names_text(finding.names)}) {cordoned}: {takes}{eviction}"
+    return f"{nodes_text(finding)} ({names_text(finding.names)}) {cordoned}: {takes} {taken}{eviction}"
 
 
 def _old_kubelets(finding: ClusterFinding, _: int, __: Reasons) -> str:
