@@ -124,7 +124,7 @@ def headrooms_of(
 
 def headrooms(
     base: WhatIfBase,
-    samples: Sequence[SamplePod],
+    sample_pods: Sequence[SamplePod],
     *,
     most: int = MOST,
     pool: str = "",
@@ -140,8 +140,8 @@ def headrooms(
         RequestError: A pod cannot be added.
     """
     rooms: list[Headroom] = []
-    for room in each(_of_sample, (base, most, (pool,) if pool else ()), samples, silent):
-        reporter(len(rooms), len(samples))
+    for room in each(_of_sample, (base, most, (pool,) if pool else ()), sample_pods, silent):
+        reporter(len(rooms), len(sample_pods))
         rooms.append(room)
 
     def fewest(room: Headroom) -> tuple[int, int, int, str]:
