@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Final
 
-from karptui.advice.rule import Rule
+from karptui.advice.finding import Rule
 from karptui.advice.rules import (
     budget,
     buffer,

@@ -8,8 +8,7 @@ import msgspec
 
 from karptui.advice.catalogue import RULES
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.rule import Rule
+from karptui.advice.finding import Finding, Rule, Severity
 from karptui.disruption.churn.loops import Loop
 from karptui.disruption.churn.moves import Moved
 

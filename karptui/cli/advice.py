@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import difflib
 
-from karptui.cli.errors import UsageError, say
 from karptui.cli.fail_on import SEVERITIES, severity_status
 from karptui.cli.listing import print_rows, report, rows_of
 from karptui.cli.options import (
@@ -18,7 +17,7 @@ from karptui.cli.options import (
     add_usage_flag,
     refuse_unused,
 )
-from karptui.cli.streams import put
+from karptui.cli.streams import UsageError, put, say
 from karptui.decode.kinds import Kind
 from karptui.views.sanitize import page
 

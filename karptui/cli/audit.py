@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from karptui.cli.errors import UsageError, say
 from karptui.cli.listing import print_rows, rows_of
 from karptui.cli.option_values import file_name
 from karptui.cli.options import add_row_flags
+from karptui.cli.streams import UsageError, say
 from karptui.kube.units import counted
 
 

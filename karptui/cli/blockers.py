@@ -6,11 +6,10 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import say
 from karptui.cli.listing import json_text, print_csv, refuse_unseen, refuse_unsimulated, report
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags
 from karptui.cli.pages import Entry
-from karptui.cli.streams import put
+from karptui.cli.streams import put, say
 from karptui.decode.kinds import Kind
 from karptui.kube.group import group_by
 from karptui.views.sanitize import clean, page

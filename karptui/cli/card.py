@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import UsageError, say
 from karptui.cli.option_values import duration, file_name
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_why_flags
+from karptui.cli.streams import UsageError, say
 from karptui.files import write_file
 from karptui.kube.timestamps import format_second
 from karptui.views.sanitize import clean

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from contextlib import closing
 
-from karptui.cli.errors import say
 from karptui.cli.listing import has_lines_above, print_rows, rows_of
 from karptui.cli.options import add_cluster_flags, add_row_flags, add_span_flags, refuse_unused
 from karptui.cli.source import chosen_history
-from karptui.cli.streams import put
+from karptui.cli.streams import put, say
 from karptui.views.sanitize import page
 
 

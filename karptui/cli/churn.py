@@ -6,9 +6,9 @@ import argparse
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli.errors import UsageError
 from karptui.cli.listing import WIDTH, has_lines_above, print_json, print_lines, print_rows, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.cli.streams import UsageError
 from karptui.decode.kinds import Kind
 from karptui.errors import no_such
 

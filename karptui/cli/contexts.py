@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from karptui.cli.errors import UsageError, say
 from karptui.cli.options import LIVE_FLAGS, PRICE_FLAGS, cluster_words, refuse_unused
-from karptui.cli.streams import put
+from karptui.cli.streams import UsageError, put, say
 from karptui.errors import no_such
 from karptui.paths import own_command
 from karptui.views.sanitize import clean, page

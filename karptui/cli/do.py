@@ -9,7 +9,6 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.actions.action import KINDS_OF, MOST_REPLICAS, Action, ActionError, Operation, action_on, applied, named
-from karptui.cli.errors import UsageError, say
 from karptui.cli.evidence import await_prices, configuration, evidence_for
 from karptui.cli.option_values import number, seconds
 from karptui.cli.options import (
@@ -21,7 +20,7 @@ from karptui.cli.options import (
     refuse_unused,
 )
 from karptui.cli.source import open_source
-from karptui.cli.streams import put
+from karptui.cli.streams import UsageError, put, say
 from karptui.kube.units import verb
 from karptui.views.sanitize import clean
 

@@ -6,12 +6,12 @@ import argparse
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
-from karptui.cli.errors import UsageError, show_progress
 from karptui.cli.history import span
 from karptui.cli.listing import has_lines_above, print_lines, print_rows, rows_of
 from karptui.cli.loading import Loaded, load, with_notes
 from karptui.cli.options import add_span_flags, add_step_flag, refuse_unused
 from karptui.cli.source import chosen_history
+from karptui.cli.streams import UsageError, show_progress
 from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import PastTime
 

@@ -9,10 +9,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from karptui.aws.money import node_price_text
-from karptui.cli.errors import UsageError
 from karptui.cli.listing import width_of_terminal
 from karptui.cli.loading import Loaded, with_notes
 from karptui.cli.pools import churn_of, compared
+from karptui.cli.streams import UsageError
 from karptui.errors import no_such
 from karptui.kube.pod import Pod
 from karptui.kube.units import count_text

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karptui.cli.errors import say
 from karptui.cli.listing import json_text, report
 from karptui.cli.many import ask_clusters
 from karptui.cli.options import (
@@ -18,7 +17,7 @@ from karptui.cli.options import (
     add_snapshots,
     add_workers_flag,
 )
-from karptui.cli.streams import put
+from karptui.cli.streams import put, say
 from karptui.cli.whatif_scenarios import read_files
 from karptui.views.sanitize import clean, page
 from karptui.whatif.edits import EditError

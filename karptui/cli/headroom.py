@@ -6,12 +6,11 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import UsageError
 from karptui.cli.listing import json_text
 from karptui.cli.many import StudyAnswer, assumption_lines, blocks, chosen, run_study, table_lines, written
 from karptui.cli.option_values import file_name, number
 from karptui.cli.options import add_many_flags, is_recording
-from karptui.cli.streams import given_text
+from karptui.cli.streams import UsageError, given_text
 from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.kube.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from karptui.whatif.edits import ObjectRef, PutObject

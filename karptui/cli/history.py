@@ -6,10 +6,10 @@ import argparse
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
-from karptui.cli.errors import UsageError
 from karptui.cli.listing import has_lines_above, print_lines, print_rows, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags, add_span_flags, add_step_flag
 from karptui.cli.source import chosen_history
+from karptui.cli.streams import UsageError
 from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import PastTime
 

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from karptui.cli.errors import UsageError, say
-from karptui.cli.streams import put
+from karptui.cli.streams import UsageError, put, say
 from karptui.errors import no_such
 from karptui.views.sanitize import SafeText, clean, page
 

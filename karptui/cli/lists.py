@@ -11,7 +11,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from karptui.cli.errors import UsageError
 from karptui.cli.listing import (
     has_lines_above,
     print_lines,
@@ -31,6 +30,7 @@ from karptui.cli.options import (
     add_usage_flag,
     add_why_flags,
 )
+from karptui.cli.streams import UsageError
 from karptui.clock import LocalZone
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclaim import claim_key

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
-from karptui.cli.errors import UsageError
 from karptui.cli.evidence import await_prices, evidence_for, evidence_source, measured_once
 from karptui.cli.options import MOST_SIMULATED
 from karptui.cli.source import open_source
+from karptui.cli.streams import UsageError
 from karptui.decode.kinds import Kind
 from karptui.sources.source import COMPLETE, Mailbox, Phase
 from karptui.state.cluster import EMPTY

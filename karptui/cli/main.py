@@ -19,10 +19,9 @@ from typing import Any, Final, NoReturn
 
 from karptui import __version__
 from karptui.cli import heartbeat
-from karptui.cli.errors import UsageError, begin, say
 from karptui.cli.options import flags_by_value, merge_files
 from karptui.cli.pages import epilog_of
-from karptui.cli.streams import is_output_closed, prepare_streams, put
+from karptui.cli.streams import UsageError, begin, is_output_closed, prepare_streams, put, say
 from karptui.errors import RequestError
 from karptui.views.sanitize import page
 

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karptui.cli.errors import UsageError, say, show_percent, show_progress
 from karptui.cli.fail_on import FAILED
 from karptui.cli.listing import json_text, print_csv, print_rows, report, rows_of
-from karptui.cli.streams import put
+from karptui.cli.streams import UsageError, put, say, show_percent, show_progress
 from karptui.cli.whatif_scenarios import NamedBase, base_of_snapshot, bases, check_snapshots
 from karptui.errors import RequestError
 from karptui.views.sanitize import clean, page

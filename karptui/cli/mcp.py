@@ -6,9 +6,9 @@ import argparse
 from typing import Final
 
 from karptui.cli import heartbeat
-from karptui.cli.errors import UsageError
 from karptui.cli.option_values import number
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_timeout_flag, refuse_live, refuse_unused
+from karptui.cli.streams import UsageError
 
 INSTALL: Final = "karptui mcp needs the SDK of the Model Context Protocol: pip install 'karptui[mcp]'"
 _MOST_KILOBYTES: Final = 10_000

@@ -23,9 +23,9 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from karptui import __version__
-from karptui.cli.errors import say
 from karptui.cli.option_values import past_time
 from karptui.cli.options import LIVE_FLAGS, PRICE_FLAGS, cluster_words
+from karptui.cli.streams import say
 from karptui.errors import RequestError
 from karptui.paths import own_command
 from karptui.views.sanitize import clean

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from karptui.cli.errors import UsageError
 from karptui.cli.listing import has_lines_above, print_json, print_lines, print_rows, report, rows_of, versions_json
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.cli.streams import UsageError
 from karptui.decode.kinds import Kind
 
 if TYPE_CHECKING:

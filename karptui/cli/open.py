@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import UsageError
 from karptui.cli.evidence import evidence_source
 from karptui.cli.option_values import file_name
 from karptui.cli.options import (
@@ -22,6 +21,7 @@ from karptui.cli.options import (
     price_flags,
 )
 from karptui.cli.source import connect, history_tap, open_source
+from karptui.cli.streams import UsageError
 from karptui.errors import RequestError, no_such
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from karptui.cli.errors import UsageError
 from karptui.cli.option_values import (
     amount,
     duration,
@@ -23,6 +22,7 @@ from karptui.cli.option_values import (
     watch_pod,
     words,
 )
+from karptui.cli.streams import UsageError
 
 if TYPE_CHECKING:
     from karptui.kube.timestamps import PastTime

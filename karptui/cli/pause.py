@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from karptui.cli.errors import show_percent
 from karptui.cli.listing import rows_of
 from karptui.cli.many import assumption_lines, chosen, each_of, one_base, opened, print_report, table_lines
 from karptui.cli.options import add_horizon_flag, add_study_flags, add_workers_flag, refuse_unused
+from karptui.cli.streams import show_percent
 
 _REASONS: Final = ("Empty", "Drifted", "Underutilized")
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import UsageError, say
 from karptui.cli.fail_on import REFUSED, parse_condition
 from karptui.cli.listing import json_text
 from karptui.cli.many import StudyAnswer, run_texts, text_of
@@ -20,7 +19,7 @@ from karptui.cli.options import (
     add_snapshots,
     add_workers_flag,
 )
-from karptui.cli.streams import given_text
+from karptui.cli.streams import UsageError, given_text, say
 from karptui.kube.units import counted
 
 if TYPE_CHECKING:

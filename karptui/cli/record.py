@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli.errors import UsageError, say, show_progress
 from karptui.cli.listing import json_text
 from karptui.cli.option_values import target_name
 from karptui.cli.options import add_cluster_flags, add_evidence_flags, refuse_live
 from karptui.cli.source import check_times, local_history, read_snapshot, resolve
-from karptui.cli.streams import put
+from karptui.cli.streams import UsageError, put, say, show_progress
 from karptui.clock import FrozenClock, SystemClock
 from karptui.decode.kinds import Kind, kind_of
 from karptui.files import read_file, write_file

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from karptui.cli.errors import UsageError, say
 from karptui.cli.listing import print_rows, refuse_unseen, refuse_unsimulated, report, rows_of
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
+from karptui.cli.streams import UsageError, say
 from karptui.decode.kinds import Kind
 from karptui.kube.units import counted, first_of, verb
 from karptui.session.grouping import Folding

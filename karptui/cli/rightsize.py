@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from karptui.cli.errors import UsageError, show_percent, show_progress
 from karptui.cli.listing import refuse_unsimulated, report, rows_of
 from karptui.cli.loading import load
 from karptui.cli.many import chosen, print_report, table_lines
 from karptui.cli.option_values import file_name, http_url, number, window
 from karptui.cli.options import add_play_flags, add_study_flags, add_usage_flag
 from karptui.cli.source import history_of
-from karptui.cli.streams import given_text, put
+from karptui.cli.streams import UsageError, given_text, put, show_percent, show_progress
 from karptui.cli.whatif_scenarios import NamedBase, cluster_name
 from karptui.decode.kinds import Kind
 from karptui.errors import RequestError

@@ -6,13 +6,13 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Final
 
-from karptui.cli.errors import UsageError, say, show_percent
 from karptui.cli.evidence import configuration, evidence_source
 from karptui.cli.fail_on import FAILED
 from karptui.cli.listing import rows_of
 from karptui.cli.many import assumption_lines, chosen, one_base, print_report, table_lines
 from karptui.cli.options import add_horizon_flag, add_study_flags, add_timeout_flag, refuse_unused
 from karptui.cli.source import open_source
+from karptui.cli.streams import UsageError, say, show_percent
 from karptui.cli.whatif_scenarios import NamedBase, cluster_name
 from karptui.kube.units import clock_text, duration_text
 from karptui.views.sanitize import clean

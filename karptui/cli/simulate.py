@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from karptui.aws.money import saved_text
-from karptui.cli.errors import UsageError, say
 from karptui.cli.evidence import configuration
 from karptui.cli.fail_on import REFUSED, parse_condition
 from karptui.cli.listing import json_text
@@ -28,7 +27,7 @@ from karptui.cli.options import (
     add_snapshots,
     refuse_unused,
 )
-from karptui.cli.streams import put
+from karptui.cli.streams import UsageError, put, say
 from karptui.cli.whatif_scenarios import run_scenarios, run_self_check
 from karptui.karpenter.rules import version_note
 from karptui.kube.units import counted, first_of, verb

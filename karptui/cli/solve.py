@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.errors import show_progress
 from karptui.cli.listing import json_text
 from karptui.cli.many import StudyAnswer, run_texts, text_of
 from karptui.cli.options import (
@@ -16,6 +15,7 @@ from karptui.cli.options import (
     add_snapshots,
     add_workers_flag,
 )
+from karptui.cli.streams import show_progress
 from karptui.cli.whatif_scenarios import read_files
 from karptui.solve.catalogue import GOALS
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from karptui.cli.errors import UsageError
 from karptui.cli.options import LIVE_FLAGS, cluster_words, refuse_live, refuse_unused
+from karptui.cli.streams import UsageError
 
 if TYPE_CHECKING:
     from karptui.clock import Clock

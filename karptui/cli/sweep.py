@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from karptui.cli.errors import UsageError, say
 from karptui.cli.listing import json_text, print_csv, report
 from karptui.cli.many import ask_clusters
 from karptui.cli.option_values import number
@@ -22,7 +21,7 @@ from karptui.cli.options import (
     add_snapshots,
     add_workers_flag,
 )
-from karptui.cli.streams import put
+from karptui.cli.streams import UsageError, put, say
 from karptui.cli.whatif_scenarios import read_files
 from karptui.errors import RequestError
 from karptui.views.column import plain

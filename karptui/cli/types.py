@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from karptui.cli.errors import UsageError, say
 from karptui.cli.listing import (
     json_text,
     print_csv,
@@ -28,7 +27,7 @@ from karptui.cli.options import (
     add_row_flags,
     refuse_unused,
 )
-from karptui.cli.streams import put
+from karptui.cli.streams import UsageError, put, say
 from karptui.decode.kinds import Kind
 from karptui.errors import no_such
 from karptui.kube.objects import object_words

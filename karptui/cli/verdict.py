@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from karptui.cli.contexts import run_verdicts, title_lines
-from karptui.cli.errors import say
 from karptui.cli.fail_on import severity_status
 from karptui.cli.listing import refuse_unseen, report
 from karptui.cli.options import add_cluster_flags, add_contexts_flag, add_output_flag, add_price_flags, add_why_flags
 from karptui.cli.source import local_history
-from karptui.cli.streams import put
+from karptui.cli.streams import put, say
 from karptui.cli.whatif_scenarios import check_snapshots
 from karptui.decode.kinds import Kind
 from karptui.errors import RequestError

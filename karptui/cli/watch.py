@@ -16,12 +16,11 @@ from msgspec.structs import replace
 
 from karptui import __version__
 from karptui.cli import heartbeat
-from karptui.cli.errors import UsageError, say
 from karptui.cli.evidence import configuration, evidence_source
 from karptui.cli.option_values import address, amount, file_name
 from karptui.cli.options import add_cluster_flags, add_output_flag, add_price_flags
 from karptui.cli.source import history_tap, open_source
-from karptui.cli.streams import put
+from karptui.cli.streams import UsageError, put, say
 from karptui.kube.timestamps import format_second
 from karptui.views.sanitize import page
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from karptui.cli.errors import UsageError, say
 from karptui.cli.evidence import configuration
 from karptui.cli.fail_on import FAILED, FailCondition
 from karptui.cli.listing import json_text, report, versions_json
 from karptui.cli.options import ASKING_FLAGS, LIVE_FLAGS, refuse_unused
-from karptui.cli.streams import given_text, put
+from karptui.cli.streams import UsageError, given_text, put, say
 from karptui.decode.kinds import Kind
 from karptui.sources.source import SourceError
 from karptui.views.sanitize import clean, page

@@ -14,10 +14,9 @@ from typing import Final
 import msgspec
 
 from karptui.aws.prices import LIST_PRICES, PriceSettings
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.budget_calendar import PoolBudgets
 from karptui.disruption.budgets import BudgetState
-from karptui.disruption.codes import HOLDS_NOBODY, Code
+from karptui.disruption.codes import HOLDS_NOBODY, Blocker, Code
 from karptui.disruption.drain import DrainState
 from karptui.disruption.gates import GateCheck
 from karptui.disruption.joint_saving import JointFigures

@@ -28,12 +28,11 @@ from karptui.disruption.analysis import (
     provisional,
     simulated,
 )
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, methods_for, price_of
 from karptui.disruption.budget_calendar import PoolBudgets, pool_budgets
 from karptui.disruption.budgets import budget_state, reasons_of
 from karptui.disruption.candidate import Candidate
-from karptui.disruption.codes import Code, WhyCode
+from karptui.disruption.codes import Blocker, Code, WhyCode
 from karptui.disruption.command import Command, Method
 from karptui.disruption.drain import DrainState, drain_state
 from karptui.disruption.fleet import arrivals

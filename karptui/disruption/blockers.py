@@ -8,8 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from karptui.disruption.blocker import Blocker
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import Blocker, Code
 from karptui.disruption.command import Method
 from karptui.disruption.do_not_disrupt import pod_message
 from karptui.disruption.drain import Hold, WaitingPod, waiting_pods

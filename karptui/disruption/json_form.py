@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.budgets import Reason
+from karptui.disruption.codes import Blocker
 from karptui.disruption.command import Command, Decision, Method, MethodResult, RepairCase
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.repair import LEGACY_REPAIR

@@ -12,9 +12,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.budgets import budget_state
-from karptui.disruption.codes import CODES, RANKS, Code, WhyCode
+from karptui.disruption.codes import CODES, RANKS, Blocker, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.consolidation import SPOT_TO_SPOT_TYPES, RefusalCode
 from karptui.disruption.drain import DrainState

@@ -12,10 +12,9 @@ import msgspec
 
 from karptui.disruption import consolidation, emptiness, static_drift
 from karptui.disruption.balanced import THRESHOLD, BalancedPolicy, pool_totals
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import methods_for
 from karptui.disruption.candidate import Candidate, find_candidates
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import Blocker, Code
 from karptui.disruption.command import Command, Decision, Method, TerminateFirst
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator, Refusal, RefusalCode
 from karptui.disruption.drift import DRIFTED

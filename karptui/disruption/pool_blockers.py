@@ -11,11 +11,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from karptui.disruption import consolidation, emptiness, static_drift
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.budget_calendar import next_opening, opened_at
 from karptui.disruption.budgets import UNLIMITED, BudgetState, PoolUse, Reason, budget_state, reasons_of_pool
 from karptui.disruption.candidate import Candidate
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import Blocker, Code
 from karptui.disruption.command import Method
 from karptui.disruption.emptiness import FilterCode, quiet_period
 from karptui.disruption.fleet import Fleet

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, price_of
 from karptui.disruption.budgets import PoolUse
+from karptui.disruption.codes import Blocker
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.termination import InstanceWarning
 from karptui.karpenter.nodeclaim import NodeClaim

@@ -9,9 +9,8 @@ from typing import Final
 import msgspec
 
 from karptui.aws.prices import LIST_PRICES, PriceSettings
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
-from karptui.disruption.codes import CODES, RANKS
+from karptui.disruption.codes import CODES, RANKS, Blocker
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.removal import assumed_seconds
 from karptui.forward.durations import INSTANT, Durations, job_times, joined_since, kind_of, observed, simulation_ns

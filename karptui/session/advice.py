@@ -8,9 +8,8 @@ from typing import TypeAlias
 import msgspec
 
 from karptui.advice.catalogue import BY_ID
-from karptui.advice.finding import Finding, Severity
+from karptui.advice.finding import Finding, Rule, Severity
 from karptui.advice.report import AdviceReport
-from karptui.advice.rule import Rule
 from karptui.kube.group import group_by
 from karptui.session.grouping import Folding, GroupHeading, Grouping
 from karptui.whatif.edits import ObjectRef

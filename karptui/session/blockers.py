@@ -9,8 +9,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from karptui.disruption.analysis import NodeFindings
-from karptui.disruption.blocker import Blocker
-from karptui.disruption.codes import HOLDS_NOBODY, Code
+from karptui.disruption.codes import HOLDS_NOBODY, Blocker, Code
 from karptui.disruption.joint_saving import JointFigures
 from karptui.kube.group import group_by
 from karptui.session.cluster_view import ClusterView

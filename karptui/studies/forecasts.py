@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from karptui.aws.prices import settings_of
 from karptui.disruption.analysis import NodeFindings
-from karptui.disruption.blocker import Blocker
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import Blocker, Code
 from karptui.disruption.joint_saving import MOST_FORECAST_NODES, JointRemoval
 from karptui.forward.journal import Journal
 from karptui.forward.result import Played, StepKind, shown_of

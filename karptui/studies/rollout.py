@@ -13,11 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budget_calendar import next_opening
 from karptui.disruption.budgets import Reason
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import Blocker, Code
 from karptui.disruption.command import Method
 from karptui.disruption.termination import deadline_of
 from karptui.errors import no_such

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.churn.moves import EVICTED, is_eviction
-from karptui.disruption.codes import CODES, Code, WhyCode
+from karptui.disruption.codes import CODES, Blocker, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.drain import LONG_NS, Hold

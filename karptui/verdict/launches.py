@@ -12,9 +12,8 @@ from typing import Final
 from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.aws.nodeclass import CUSTOM
 from karptui.aws.user_data import refused_labels
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.churn.life import LAUNCHING, Removal, command_reason
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import Blocker, Code
 from karptui.disruption.command import Method
 from karptui.disruption.termination import BY_INTERRUPTION, INSTANCE_ENDS
 from karptui.forward.durations import joined_since

@@ -9,8 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from karptui.disruption.blocker import Blocker
-from karptui.disruption.codes import Code, WhyCode
+from karptui.disruption.codes import Blocker, Code, WhyCode
 from karptui.disruption.termination import deadline_of
 from karptui.karpenter.labels import RESERVATION_ID
 from karptui.karpenter.nodepool import NodePool

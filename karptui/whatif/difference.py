@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from karptui.aws.prices import PriceSettings, settings_of
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budgets import UNLIMITED, Reason, budget_state, reasons_of
+from karptui.disruption.codes import Blocker
 from karptui.disruption.command import Command, Method
 from karptui.disruption.methods import NextPass, observed_fleet
 from karptui.karpenter.inventory import NotCounted

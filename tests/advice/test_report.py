@@ -13,9 +13,8 @@ import pytest
 
 from karptui.advice import rules
 from karptui.advice.catalogue import BEGIN, BY_ID, RULES, RULES_BY_SUBJECT, rule_text, sections
-from karptui.advice.finding import Finding, Severity
+from karptui.advice.finding import Finding, Rule, Severity
 from karptui.advice.report import Adviser, advise
-from karptui.advice.rule import Rule
 from karptui.whatif.edits import ObjectRef
 from tests import story_e
 from tests.advice import churn_cases, node_cases, nodeclass_cases, pod_cases, pool_cases, reservation_cases, usage_cases

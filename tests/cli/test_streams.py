@@ -19,9 +19,9 @@ import pytest
 import karptui.cli.main
 from karptui import crash
 from karptui.cli import heartbeat
-from karptui.cli.errors import say
 from karptui.cli.main import COMMANDS, actions_of, main
 from karptui.cli.option_values import file_name, target_name
+from karptui.cli.streams import say
 from tests.builders.files import written
 from tests.cli.files import a_file
 from tests.troubled_cluster import troubles_document

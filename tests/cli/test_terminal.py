@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from karptui.cli import open as app_command
-from karptui.cli.errors import UsageError
 from karptui.cli.main import main
 from karptui.cli.open import as_the_terminal_shows
+from karptui.cli.streams import UsageError
 from karptui.config import DEFAULTS
 from tests.cli.conftest import Run
 from tests.troubled_cluster import troubles_document

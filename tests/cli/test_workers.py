@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from karptui.cli import errors, many
+from karptui.cli import many
 from karptui.cli.main import main
-from karptui.cli.streams import put
+from karptui.cli.streams import begin, put
 from karptui.views.sanitize import page
 from karptui.workers.near import NearWorkers
 from karptui.workers.workers import Question, WorkersError, never, packed, unpacked
@@ -131,7 +131,7 @@ def test_missing_workers_are_told(fleet: list[str], command: str, run: Run, monk
 
 def test_progress_is_shown_on_a_terminal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    errors.begin("sweep")
+    begin("sweep")
     for answer in many._counted(iter("ab"), 2):
         put(page(answer))
     line = "\r\x1b[K"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.codes import Blocker
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.methods import observed_fleet
 from karptui.karpenter.instance_type import InstanceType

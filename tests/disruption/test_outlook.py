@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from karptui.aws.prices import PriceSettings
 from karptui.disruption.analysis import billed_verdict
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, price_of
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import Blocker, Code
 from karptui.disruption.command import Decision, Method
 from karptui.disruption.consolidation import RefusalCode
 from karptui.disruption.launch_price import ReckonedPrices

@@ -11,7 +11,7 @@ import pytest
 
 from karptui.app import KarptuiApp
 from karptui.cli import open as opening
-from karptui.cli.errors import UsageError
+from karptui.cli.streams import UsageError
 from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.errors import RequestError

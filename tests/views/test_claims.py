@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import NodeFindings
-from karptui.disruption.blocker import Blocker
-from karptui.disruption.codes import Code, WhyCode
+from karptui.disruption.codes import Blocker, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.drain import DrainState, Hold, WaitingPod
 from karptui.disruption.lanes import Lane, Why

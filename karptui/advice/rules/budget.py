@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import pool_ref
-from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, joined, listed
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import at_cost, joined, listed, pool_ref
 from karptui.aws.money import per_hour_text
 from karptui.disruption.budget_calendar import WEEK_NS, allowance
 from karptui.disruption.budgets import (

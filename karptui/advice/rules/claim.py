@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import pool_ref
-from karptui.advice.rule import rule
-from karptui.advice.words import listed, span
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import listed, pool_ref, span
 from karptui.aws.launch_refusals import recent_launch_refusals
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.kube.units import counted, verb

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext, PodGroup
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.rule import rule
+from karptui.advice.finding import Finding, Severity, rule
 from karptui.advice.words import at_cost, listed, share, span
 from karptui.kube.objects import controller_of
 from karptui.kube.timestamps import MINUTE_NS

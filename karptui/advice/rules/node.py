@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import named_nodes, node_refs
-from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, listed, share, span
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import at_cost, listed, named_nodes, node_refs, share, span
 from karptui.disruption.codes import Code
 from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.drain import LONG_NS

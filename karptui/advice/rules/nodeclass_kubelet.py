@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import pool_ref
-from karptui.advice.rule import rule
-from karptui.advice.words import share
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import pool_ref, share
 from karptui.aws.lint import reserved_more_than_node
 from karptui.aws.nodeclass import BlockDevice, Ec2NodeClass
 from karptui.aws.user_data import user_data_settings

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import pool_ref
-from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, joined, listed
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import at_cost, joined, listed, pool_ref
 from karptui.aws.evidence import subnet_rooms
 from karptui.aws.market import live_instance_types
 from karptui.aws.nodeclass import AL2023, Ec2NodeClass, NodeClassError, parse_nodeclass

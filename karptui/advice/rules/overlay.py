@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.rule import rule
+from karptui.advice.finding import Finding, Severity, rule
 from karptui.advice.words import listed
 from karptui.karpenter.instance_type import NodeOverlay
 from karptui.kube.units import counted

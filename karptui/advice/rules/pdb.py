@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.rule import rule
+from karptui.advice.finding import Finding, Severity, rule
 from karptui.advice.words import at_cost, span
 from karptui.karpenter.pdb_limits import is_always_blocking, is_always_closed
 from karptui.kube.pod import Pod

@@ -9,10 +9,8 @@ import msgspec
 
 from karptui.advice.churn import loop_fact
 from karptui.advice.context import AdviceContext, PodGroup
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import owner_refs, ref_text
-from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, joined, listed
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import at_cost, joined, listed, owner_refs, ref_text
 from karptui.disruption.churn.loops import LoopKind
 from karptui.karpenter.do_not_disrupt import OFF
 from karptui.karpenter.labels import DO_NOT_DISRUPT, DO_NOT_EVICT, SAFE_TO_EVICT

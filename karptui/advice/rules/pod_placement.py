@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from karptui.advice.context import AdviceContext, PodGroup
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import owner_refs, ref_text
-from karptui.advice.rule import rule
-from karptui.advice.words import joined, listed
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import joined, listed, owner_refs, ref_text
 from karptui.karpenter.labels import KEY_ALIASES, WELL_KNOWN, ZONE
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, PodTemplate, TopologySpreadConstraint

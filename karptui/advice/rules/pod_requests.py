@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from karptui.advice.context import AdviceContext, PodGroup
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import owner_refs, pool_ref, ref_text
-from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, listed, share, span
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import at_cost, listed, owner_refs, pool_ref, ref_text, share, span
 from karptui.disruption.events import NOMINATED
 from karptui.kube import resources
 from karptui.kube.group import group_by

@@ -9,10 +9,8 @@ from typing import Final
 
 from karptui.advice.churn import longer_after, loop_fact, remedies
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import pool_ref, ref_text
-from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, listed, share, span
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import at_cost, listed, pool_ref, ref_text, share, span
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, SPOT_TO_SPOT_TYPES
 from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.termination import WAVE_NS, expiry_calendar, expiry_wave

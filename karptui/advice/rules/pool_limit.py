@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import pool_ref
-from karptui.advice.rule import rule
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import pool_ref
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import NODES
 from karptui.kube.units import amount_text, counted

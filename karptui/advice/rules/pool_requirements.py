@@ -8,10 +8,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import pool_ref
-from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, joined, listed, share
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import at_cost, joined, listed, pool_ref, share
 from karptui.aws.lint import LintFinding, LintSeverity, unknown_operators, wildcard_values
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE

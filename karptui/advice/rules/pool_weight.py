@@ -7,10 +7,8 @@ from itertools import combinations, pairwise
 from typing import Final
 
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import owner_refs, pool_ref
-from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, listed
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import at_cost, listed, owner_refs, pool_ref
 from karptui.aws.launch import ACCELERATORS
 from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, INSTANCE_TYPE
 from karptui.karpenter.nodepool import NodePool

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import node_refs, pool_ref
-from karptui.advice.rule import rule
-from karptui.advice.words import at_cost, listed
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import at_cost, listed, node_refs, pool_ref
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE
 from karptui.karpenter.nodeclaim import claim_key
 from karptui.karpenter.nodeclass import EC2_KIND

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.rule import rule
+from karptui.advice.finding import Finding, Severity, rule
 from karptui.advice.words import listed, span
 from karptui.aws.capacity import estimated_memory_mib
 from karptui.aws.ledger import rounded_up, safe_overhead_percent

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karptui.advice.context import AdviceContext
-from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import ref_text
-from karptui.advice.rule import rule
-from karptui.advice.words import joined, listed
+from karptui.advice.finding import Finding, Severity, rule
+from karptui.advice.words import joined, listed, ref_text
 from karptui.kube.pod import Pod
 from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef

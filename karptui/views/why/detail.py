@@ -29,7 +29,7 @@ from karptui.views.why.sentences import drain_text, refusal_parts, verdict_text
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail, NodeFindings
-    from karptui.disruption.blocker import Blocker
+    from karptui.disruption.codes import Blocker
     from karptui.disruption.gates import GateCheck
     from karptui.disruption.lanes import Lane
     from karptui.disruption.node_verdict import Landing, Verdict

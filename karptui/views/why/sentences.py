@@ -20,7 +20,7 @@ from karptui.views.why.labels import LABELS, bare_label, why_label
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
-    from karptui.disruption.blocker import Blocker
+    from karptui.disruption.codes import Blocker
     from karptui.disruption.node_verdict import Verdict
     from karptui.disruption.simulation import OthersNeed
     from karptui.session.nodes import NodeEntry

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from karptui.disruption.blocker import Blocker
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import Blocker, Code
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.quantity import parse_quantity
 from karptui.session.blockers import BlockerEntry, BlockerGrouping, blocker_entries, grouped

@@ -7,8 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.analysis import NodeFindings, NodeOutlook
-from karptui.disruption.blocker import Blocker
-from karptui.disruption.codes import Code, WhyCode
+from karptui.disruption.codes import Blocker, Code, WhyCode
 from karptui.disruption.lanes import Why
 from karptui.disruption.node_verdict import Verdict
 from karptui.disruption.outlook import Outcome

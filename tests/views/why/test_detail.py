@@ -9,9 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.analysis import NodeDetail, NodeFindings, NodeOutlook
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.budgets import BudgetState, Reason
-from karptui.disruption.codes import Code, WhyCode
+from karptui.disruption.codes import Blocker, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.gates import Gate, GateCheck
 from karptui.disruption.lanes import Lane, Why

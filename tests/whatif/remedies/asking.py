@@ -7,7 +7,7 @@ from typing import Any
 
 from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
-from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Blocker
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import NodePool

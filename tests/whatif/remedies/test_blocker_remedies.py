@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
-from karptui.disruption.blocker import Blocker
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import Blocker, Code
 from karptui.disruption.command import Method
 from karptui.disruption.outlook import Outcome
 from karptui.karpenter.inventory import Inventory

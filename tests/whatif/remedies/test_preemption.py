@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from karptui.disruption.blocker import Blocker
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import Blocker, Code
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod

@@ -8,9 +8,8 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from karptui.disruption.analysis import NodeFindings
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.budgets import BudgetLine, PoolUse, Reason, count_use, read_line, scaled
-from karptui.disruption.codes import Code
+from karptui.disruption.codes import Blocker, Code
 from karptui.disruption.command import Method
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.karpenter.nodepool import NodePool

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from karptui.disruption.analysis import NodeFindings
-from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Blocker
 from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod, PodTemplate

@@ -9,7 +9,7 @@ from enum import StrEnum
 import msgspec
 
 from karptui.disruption.analysis import NodeFindings
-from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Blocker
 from karptui.disruption.outlook import Outcome
 from karptui.karpenter.nodeclaim import NodeClaim, claim_key
 from karptui.karpenter.nodepool import NodePool

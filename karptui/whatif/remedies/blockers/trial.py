@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from karptui.aws.money import saved_text
 from karptui.aws.prices import PriceSettings, settings_of
-from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, price_of
-from karptui.disruption.codes import CODES, Code
+from karptui.disruption.codes import CODES, Blocker, Code
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.joint_removal import JointRemovals
 from karptui.disruption.joint_saving import JointFigures, JointSaving, NodeSaving, joint_saving
