@@ -75,7 +75,7 @@ def _rules(args: argparse.Namespace) -> int:
     """List the rules, or explain one. Raises UsageError where a flag would have no effect."""
     what = "--rules" if args.rules else "--explain"
     unused = [*ROW_FLAGS, "no_headers", "usage", *CLUSTER_FLAGS, *PRICE_FLAGS, *(["explain"] if args.rules else ())]
-    refuse_unused(args, unused, f"is about findings of a cluster: it does not go with {what}")
+    refuse_unused(args, unused, f"is about findings of a cluster: it cannot be combined with {what}")
     if args.output != "table":
         raise UsageError(f"{what} prints text: leave -o {args.output} out")
     from karptui.advice.catalogue import BY_ID, RULES, rule_text

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.cli.source import local_history
 
     if args.demo and args.snapshot:
-        raise UsageError("--demo and --snapshot exclude each other")
+        raise UsageError("--demo and --snapshot cannot be combined")
     if len(args.snapshot or ()) > 1:
         raise UsageError("one history or recording at a time")
     source = Path(args.snapshot[0]) if args.snapshot else local_history(args)

@@ -39,7 +39,7 @@ def contexts_of(args: argparse.Namespace) -> list[str]:
     from karptui.session.fleet import MOST_CLUSTERS
     from karptui.sources.cluster.kubeconfig import load_kubeconfig
 
-    refused = "does not go with --contexts: these are live clusters, and names are in the kubeconfig"
+    refused = "cannot be combined with --contexts: these are live clusters, and names are in the kubeconfig"
     if args.contexts is not None:
         refuse_unused(args, ("context", "snapshot", "demo", "at", "now"), refused)
         if getattr(args, "snapshots", None):

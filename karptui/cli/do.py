@@ -107,7 +107,7 @@ def _check(args: argparse.Namespace) -> None:
         if operation not in operations:
             refuse_unused(args, (name,), f"is for {' and '.join(operations)}")
     if args.yes and args.dry_run:
-        raise UsageError("--yes and --dry-run exclude each other")
+        raise UsageError("--yes and --dry-run cannot be combined")
     if args.yes and not args.reason.strip():
         raise UsageError("--yes needs --reason TEXT, which is kept in the audit file")
     if operation is Operation.SCALE and args.replicas is None:

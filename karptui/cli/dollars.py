@@ -57,12 +57,12 @@ def prepare_dollars(args: argparse.Namespace) -> None:
     """Have the end of the asked time read from the history instead of the cluster, with ``--from``.
 
     Raises:
-        UsageError: Flags exclude each other, or there is no history.
+        UsageError: Flags conflict, or there is no history.
     """
     if not is_of_pods(args):
         refuse_unused(args, ("since", "until", "step"), "needs --by namespace, owner or label=KEY")
     elif args.packing is not None:
-        raise UsageError(f"--packing draws NodePools: it does not go with --by {args.by}")
+        raise UsageError(f"--packing draws NodePools: it cannot be combined with --by {args.by}")
     elif args.since is None:
         refuse_unused(args, ("until", "step"), "needs --from")
     else:
@@ -71,12 +71,12 @@ def prepare_dollars(args: argparse.Namespace) -> None:
 
 
 def print_dollars(args: argparse.Namespace, loaded: Loaded) -> Loaded:
-    """Print whose dollars they are. Raises UsageError: flags exclude each other, or the time is not recorded."""
+    """Print whose dollars they are. Raises UsageError: flags conflict, or the time is not recorded."""
     from karptui.session.dollars import dollars_of
     from karptui.views.dollars import dollars_lines, dollars_table
 
     if args.disable_pricing:
-        raise UsageError(f"--by {args.by} divides prices: it does not go with --disable-pricing")
+        raise UsageError(f"--by {args.by} divides prices: it cannot be combined with --disable-pricing")
     rows_of(dollars_table(args.by), (), args, 0)  # refuses a filter or an order before a history is read
     if args.since is None:
         dollars = dollars_of(loaded.view.node_entries, loaded.view.pod_entries, args.by)

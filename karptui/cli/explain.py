@@ -70,9 +70,9 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> None:
     if args.kind == "pod":
         if "/" in args.name:
-            refuse_unused(args, ("namespace",), f"does not go with {args.name}, which names its own")
+            refuse_unused(args, ("namespace",), f"cannot be combined with {args.name}, which names its own")
         return
-    refuse_unused(args, ("namespace", "no_remedies"), f"is about a pod: it does not go with explain {args.kind}")
+    refuse_unused(args, ("namespace", "no_remedies"), f"is about a pod: it cannot be combined with explain {args.kind}")
 
 
 def _explained(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:

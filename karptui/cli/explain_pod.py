@@ -124,7 +124,7 @@ def _remedies(detail: PodDetail | None, name: str) -> Iterator[Pieces]:
     for remedy in report.remedies:
         gain = remedy.gain
         price = f", {node_price_text(gain.price_per_hour)}/h" if gain.price_per_hour is not None else ""
-        lost = f"; {count_text(len(gain.displaced))} other pods lose their place" if gain.displaced else ""
+        lost = f"; {count_text(len(gain.displaced))} other pods become unschedulable" if gain.displaced else ""
         some = "" if gain.placed == gain.asked else f" ({count_text(gain.placed)} of {count_text(gain.asked)} pods)"
         words = f"  {remedy_words(remedy, name)}  → {gain_text(gain)}{price}{some}{lost}"
         yield ((words, Tone.NORMAL),)

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until standard input ends. Status 2 if the SDK is not installed."""
-    refuse_unused(args, ("at", "now"), "does not go with mcp: its tools name the moment")
+    refuse_unused(args, ("at", "now"), "cannot be combined with mcp: its tools name the moment")
     if args.demo or args.snapshot:
         refuse_live(args)
     if any(name == "-" for name in args.snapshot or ()):

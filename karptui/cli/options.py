@@ -473,7 +473,7 @@ def refuse_unused(args: argparse.Namespace, names: Iterable[str], because: str) 
 
     Args:
         names: names of the flags' values, which are empty by default.
-        because: end of the message: ``goes with --pool``.
+        because: end of the message: ``needs --pool``.
 
     Raises:
         UsageError: Such a flag is on the command line.
@@ -491,4 +491,4 @@ def _is_given(name: str, value: object) -> bool:
 def refuse_live(args: argparse.Namespace) -> None:
     """Refuse flags of a live cluster with ``--demo`` or ``--snapshot``."""
     beside = "--demo" if args.demo else "--snapshot"
-    refuse_unused(args, LIVE_FLAGS, f"is about a live cluster: it does not go with {beside}; leave one of them out")
+    refuse_unused(args, LIVE_FLAGS, f"is about a live cluster: it cannot be combined with {beside}")

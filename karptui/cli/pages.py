@@ -258,7 +258,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
         "capacity": (
             Entry("karptui capacity", "nodes, pods, cpu, memory and $/h by zone and capacity type"),
             Entry("karptui capacity --by pool -o json", "the same by NodePool"),
-            Entry("karptui capacity --by namespace", "whose dollars: node prices divided by requests"),
+            Entry("karptui capacity --by namespace", "cost by namespace: node prices divided by requests"),
             Entry("karptui capacity --by label=team --from -7d -o csv", "average of a week, from the recorded history"),
         ),
         "packing": (

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.views.pause import REPORT, TABLE, command_lines, headline, more_lines
 
     if args.release:
-        refuse_unused(args, ("until",), "is the end of a new pause: it does not go with --release")
+        refuse_unused(args, ("until",), "is the end of a new pause: it cannot be combined with --release")
     rows_of(TABLE, (), args, 0)  # refuses a filter or an order before anything is simulated
     named, base = one_base(args)
     request = PauseRequest(tuple(args.pool), tuple(map(Reason, args.reason)), args.until, is_release=args.release)

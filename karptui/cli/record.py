@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 def _document(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     pseudonyms = redactor() if args.redact else None
     if args.snapshot and args.demo:
-        raise UsageError("--demo and --snapshot exclude each other")
+        raise UsageError("--demo and --snapshot cannot be combined")
     check_times(args)
     if args.snapshot or args.demo:
         refuse_live(args)

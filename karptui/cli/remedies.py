@@ -90,7 +90,7 @@ def _named_groups(groups: Sequence[BlockerGroup], name: str) -> list[BlockerGrou
     blocker_groups = [group for group in groups if name in (group.title, group.name)]
     if not blocker_groups:
         titles = ", ".join(group.title for group in groups) or "nothing"
-        raise UsageError(f"--of: nothing called {name} keeps nodes; there is {titles}")
+        raise UsageError(f"--of: nothing called {name} blocks nodes; there is {titles}")
     return blocker_groups
 
 

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("--wait follows a live cluster or the demo: a recording does not go on")
         named, report = _Waiting(args).until_done()
     else:
-        refuse_unused(args, ("timeout",), "goes with --wait")
+        refuse_unused(args, ("timeout",), "needs --wait")
         named, base = one_base(args)
         report = _report(base, args)
     rows = chosen(TABLE, report.nodes, args)

@@ -90,16 +90,16 @@ def _condition(text: str) -> FailCondition | str:
 def run(args: argparse.Namespace) -> int:
     """Answer each snapshot in turn. Status 1 if one cannot be read; the others are answered."""
     if args.scenario or args.self_check:
-        refuse_unused(args, ("time", "disruption"), "does not go with --scenario and --self-check")
+        refuse_unused(args, ("time", "disruption"), "cannot be combined with --scenario and --self-check")
         if args.self_check:
-            refuse_unused(args, ("replay", "fail_on"), "goes with --scenario")
+            refuse_unused(args, ("replay", "fail_on"), "needs --scenario")
         return run_self_check(args) if args.self_check else run_scenarios(args)
     if not args.snapshots:
         raise UsageError("name a snapshot; a live cluster and --demo need a --scenario or --self-check")
     if args.replay or args.fail_on:
-        raise UsageError("--replay and --fail-on go with --scenario")
+        raise UsageError("--replay and --fail-on need --scenario")
     of_clusters = [name for name in (*CLUSTER_FLAGS, *PRICE_FLAGS) if name not in ("now", "at")]
-    refuse_unused(args, of_clusters, "goes with --scenario or --self-check")
+    refuse_unused(args, of_clusters, "needs --scenario or --self-check")
     from karptui.sources.snapshot.reader import SnapshotReader
 
     config = configuration(args)

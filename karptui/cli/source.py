@@ -30,7 +30,7 @@ def open_source(args: argparse.Namespace, *, is_still: bool = False, is_large: b
     from karptui.clock import FrozenClock, SystemClock
 
     if args.demo and args.snapshot:
-        raise UsageError("--demo and --snapshot exclude each other")
+        raise UsageError("--demo and --snapshot cannot be combined")
     check_times(args)
     if args.demo or args.snapshot:
         refuse_live(args)
@@ -60,12 +60,12 @@ def history_of_pod(args: argparse.Namespace) -> Iterator[None]:
     """Copy the history that ``--from-watch`` names, and make it the snapshot while the command runs.
 
     Raises:
-        RequestError: It cannot be copied, or flags exclude each other.
+        RequestError: It cannot be copied, or flags conflict.
     """
     from karptui.sources.history.watch_pod import copy_history
 
     others = [name for name in ("snapshot", "snapshots", "demo", "contexts") if name in args.flags]
-    refuse_unused(args, others, "does not go with --from-watch; leave one of them out")
+    refuse_unused(args, others, "cannot be combined with --from-watch")
     with TemporaryDirectory(prefix="karptui-") as folder:
         args.snapshot = [str(copy_history(args.from_watch, cluster_words(args, LIVE_FLAGS), Path(folder)))]
         args.from_watch = None
@@ -79,7 +79,7 @@ def check_times(args: argparse.Namespace) -> None:
     if not args.snapshot:
         refuse_unused(args, ("now",), "needs --snapshot")
     if args.at is not None and args.now is not None:
-        raise UsageError("--at and --now exclude each other: a moment of a history has its own time")
+        raise UsageError("--at and --now cannot be combined: a moment of a history has its own time")
 
 
 def _open_snapshot(args: argparse.Namespace, paths: Sequence[str | Path]) -> tuple[Source, Clock]:
@@ -106,7 +106,7 @@ def chosen_history(args: argparse.Namespace) -> Path:
     """Return the history that the flags name: the file of ``--snapshot``, or that of the cluster on this machine.
 
     Raises:
-        RequestError: There is none, or flags exclude each other.
+        RequestError: There is none, or flags conflict.
     """
     refuse_unused(args, ("now", "at"), "names a moment, and a history has --from and --to")
     return history_of(args)
@@ -119,7 +119,7 @@ def history_of(args: argparse.Namespace) -> Path:
     if not args.snapshot:
         return local_history(args)
     if args.demo:
-        raise UsageError("--demo and --snapshot exclude each other")
+        raise UsageError("--demo and --snapshot cannot be combined")
     refuse_live(args)
     path = Path(args.snapshot[0])
     if len(args.snapshot) > 1 or not is_history(path):

@@ -79,7 +79,7 @@ def _run_case(args: argparse.Namespace) -> int:
     if args.output not in ("table", "json"):
         raise UsageError(f"the types of a case are printed as JSON: leave -o {args.output} out")
     of_clusters = ("pool", "ledger", "all", *ROW_FLAGS, "no_headers", *CLUSTER_FLAGS, *PRICE_FLAGS)
-    refuse_unused(args, of_clusters, "is about a cluster: it does not go with CASE")
+    refuse_unused(args, of_clusters, "is about a cluster: it cannot be combined with CASE")
     try:
         case = _case(args.case)
         document = answer(case, sorted(words(args.types)) if args.types else None)
@@ -124,7 +124,7 @@ def _run_pools(args: argparse.Namespace) -> int:
     if args.pool is None:
         refuse_unused(args, ("ledger", "all", "types"), "needs --pool")
     if args.ledger:
-        refuse_unused(args, (*ROW_FLAGS, "all", "types"), "does not go with --ledger, which is about one type")
+        refuse_unused(args, (*ROW_FLAGS, "all", "types"), "cannot be combined with --ledger, which is about one type")
     loaded = load(args, needed)
     refuse_unseen(loaded, Kind.NODEPOOL)
     pools = types_of_pools(loaded.view)

@@ -57,10 +57,10 @@ def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
 
 
 def check_snapshots(args: argparse.Namespace) -> None:
-    """Refuse flags that do not go with positional snapshots."""
+    """Refuse flags that cannot be combined with positional snapshots."""
     if args.snapshot or args.demo or args.context:
         raise UsageError("name snapshots either as arguments or with --snapshot, and no other cluster")
-    refuse_unused(args, (*LIVE_FLAGS, *ASKING_FLAGS), "is about a live cluster: it does not go with a snapshot")
+    refuse_unused(args, (*LIVE_FLAGS, *ASKING_FLAGS), "is about a live cluster: it cannot be combined with a snapshot")
 
 
 def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
@@ -182,7 +182,7 @@ def run_self_check(args: argparse.Namespace) -> int:
         UsageError: The cluster cannot be read.
     """
     if args.scenario:
-        raise UsageError("--self-check does not go with --scenario")
+        raise UsageError("--self-check cannot be combined with --scenario")
     from karptui.views.column import plain
     from karptui.views.whatif.compare import SELF_CHECK, self_check_text
     from karptui.whatif.self_check import self_check

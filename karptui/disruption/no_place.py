@@ -87,7 +87,7 @@ class NoPlace(msgspec.Struct, frozen=True, gc=False):
         return tuple(other for other in self.pools if other.cause == miss.cause)
 
 
-NO_POOLS: Final = "no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being deleted"
+NO_POOLS: Final = "no NodePool accepts pods: this Karpenter has none that is ready, dynamic and not being deleted"
 NO_TYPES: Final = "no NodePool has a launchable instance type"
 NO_ZONE: Final = f"{ZONE} DoesNotExist"
 """The requirement on a type if volumes and rules have no zone in common."""

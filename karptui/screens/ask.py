@@ -69,7 +69,7 @@ QUESTIONS: Final = (
     Question("Which memory overhead do my nodes really need?", "solve overhead"),
     Question("Why is there so much node churn?", "churn"),
     Question("Where is the capacity?", "capacity"),
-    Question("Whose dollars are they?", "capacity namespace"),
+    Question("What does each namespace cost?", "capacity namespace"),
     Question("How are pods packed on nodes?", "packing"),
     Question("Which of my clusters needs attention?", "fleet"),
     Question("Which faults and risks are in the configuration?", "advice"),

@@ -104,7 +104,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         TypedCommand("faults", "Show blocked and faulty rows only, or all rows", lambda _: _list(app).action_notable()),
         TypedCommand(
             "capacity",
-            "Nodes, pods, free resources and cost by zone, NodePool or type; or whose dollars they are",
+            "Nodes, pods, free resources and cost by zone, NodePool or type; or cost by namespace, owner or label",
             lambda text: _capacity(app, text),
             (),
             lambda: ("namespace", "owner"),

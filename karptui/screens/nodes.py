@@ -61,7 +61,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         Binding("o", "open_pods", "Pods of the node", show=False, id="nodes.pods"),
         Binding("e", "explain_why", "Explain", id="nodes.explain", tooltip="Why the node is still here, in full"),
         Binding(
-            "z", "open_capacity", "Capacity", show=False, id="nodes.capacity", tooltip="By zone, NodePool and type"
+            "z", "open_capacity", "Capacity", show=False, id="nodes.capacity", tooltip="Capacity by zone, pool and type"
         ),
         Binding("p", "open_packing", "Packing", show=False, id="nodes.packing", tooltip="A picture of nodes and pods"),
         Binding("v", "verdict", "Verdict", show=False, id="nodes.verdict", tooltip="The other findings of the verdict"),

@@ -117,7 +117,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def stalled_by(self) -> tuple[tuple[str, str], ...]:
         """Drifted nodes that are left at the end, with the label of their blocker; empty without one."""
         going = _nodes_of(self.edited, StepKind.DISRUPT) | _nodes_of(self.edited, StepKind.EXPIRE)
-        by = dict.fromkeys(going, "its drain, which goes on")
+        by = dict.fromkeys(going, "its drain, which continues")
         by |= {node.node: CODES[Code(node.code)].word for node in self.edited.kept}
         return tuple((name, by.get(name, "")) for name in self.unfinished)
 
@@ -130,13 +130,15 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         yield from self.refused
         if difference.no_longer_fit:
             first = difference.no_longer_fit[0]
-            yield f"{_pods(len(difference.no_longer_fit))} no place any more, such as {first.pod_key}: {first.reason}"
+            count = len(difference.no_longer_fit)
+            become = verb(count, "becomes", "become")
+            yield f"{counted(count, 'pod')} {become} unschedulable, such as {first.pod_key}: {first.reason}"
         for finding in self.gained:
             if finding.severity is Severity.ERROR:
                 yield f"Advice {finding.rule}: {finding.fact}"
         more = self.edited.end.pending - self.now.end.pending
         if more > 0 and not difference.no_longer_fit:
-            yield f"{counted(more, 'pod')} more without a node at the end of the forecast"
+            yield f"{counted(more, 'more pod')} without a node at the end of the forecast"
         left = self.unfinished
         if left:
             nodes = f"{len(left)} of {counted(len(self.drifted), 'drifted node')} left{self._held_text()}"
@@ -161,7 +163,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def _held_text(self) -> str:
         by = sorted({words for _, words in self.stalled_by if words})
-        return f", held by {', '.join(by)}" if by else ""
+        return f", blocked by {', '.join(by)}" if by else ""
 
 
 def plan(
@@ -282,10 +284,6 @@ def _advice(before: Situation, after: Situation) -> tuple[tuple[Finding, ...], t
 
 def _subject(finding: Finding) -> tuple[str, Severity, tuple[ObjectRef, ...]]:
     return finding.rule, finding.severity, finding.objects
-
-
-def _pods(count: int) -> str:
-    return "1 pod finds" if count == 1 else f"{count} pods find"
 
 
 def _span(played: Played) -> str:

@@ -68,7 +68,7 @@ _MOST_FIELDS: Final = 30
 _FEW: Final = 3
 _KNOWN: Final = {
     Operation.DO_NOT_REPAIR: "Karpenter 1.14 ignores do-not-repair; from 1.15 on it blocks repair of the node",
-    Operation.EVICT: "a terminating pod has its grace period; nothing brings an evicted pod back",
+    Operation.EVICT: "the pod gets its grace period to stop; an eviction cannot be undone",
     Operation.DELETE: "Karpenter drains the node through the Eviction API and terminates the instance",
 }
 
@@ -110,7 +110,7 @@ def preview_lines(preview: Preview) -> Iterator[str]:
     if preview.missing:
         yield f"  ✖ not permitted: {clean(preview.missing)}"
     elif preview.is_in_effect:
-        yield "  it is already so: no request is sent"
+        yield "  nothing to change: no request is sent"
     elif preview.problem:
         yield f"  ✖ the server refuses it{_status(preview.status)}: {clean(preview.problem)}"
         yield from _cause_lines(preview.causes)
@@ -188,7 +188,7 @@ def expected_lines(forecast: Expected) -> Iterator[str]:
 def _drain_text(seconds: int | None, *, is_over: bool) -> str:
     if seconds is not None:
         return f"drained and gone after {duration_text(seconds)}"
-    return "its drain is blocked, and the node stays" if is_over else "its drain is not over by then"
+    return "its drain is blocked, and the node stays" if is_over else "its drain is still running then"
 
 
 def _moment_text(moment: Moment) -> str:
@@ -221,8 +221,8 @@ def outcome_lines(preview: Preview, outcome: Outcome) -> Iterator[str]:
     """Yield the outcome of an action."""
     yield f"{_RESULTS[outcome.result]}: {title(preview.action)}{_status(outcome.status) if outcome.message else ''}"
     if outcome.was_looked_up:
-        state = "is as wanted" if outcome.result is Result.DONE else "is still unchanged"
-        yield f"  the answer was lost; read afterwards, the object {state}"
+        state = "changed" if outcome.result is Result.DONE else "unchanged"
+        yield f"  the response was lost; a later read shows the object {state}"
     if outcome.message:
         yield f"  {clean(outcome.message)}"
     yield from _cause_lines(outcome.causes)

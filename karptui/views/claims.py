@@ -119,7 +119,7 @@ def claim_sentences(
     head += tuple(piece for fact in facts for piece in (_BETWEEN, *fact))
     text, tone = waiting_on(entry, now_ns)
     text += _budget_text(entry)
-    waits: Pieces = (("is waiting for nothing", Tone.MUTED),)
+    waits: Pieces = (("not waiting for anything", Tone.MUTED),)
     if text:
         # The text about a drain already names the pods it waits for.
         waits = ((text, tone),) if entry.claim.is_deleting else (("waiting: ", Tone.MUTED), (text, tone))
@@ -167,10 +167,11 @@ def _grace(entry: ClaimEntry, now_ns: int, local: tzinfo | None) -> str:
     deadline, grace_ns = entry.deadline, entry.grace_ns
     if deadline is not None:
         written = "" if not deadline.is_provisional else ", computed from its terminationGracePeriod"
-        return f"drain ends by force {in_text(deadline.at_ns, now_ns)}, {instant_text(deadline.at_ns, local)}{written}"
+        when = f"{in_text(deadline.at_ns, now_ns)}, {instant_text(deadline.at_ns, local)}"
+        return f"drain is forced to end {when}{written}"
     if grace_ns is None:
         return "no terminationGracePeriod, so no time limit for its drain"
-    return f"a drain would end by force after {span_text(grace_ns)}"
+    return f"a drain would be forced to end after {span_text(grace_ns)}"
 
 
 SPANS_NS: Final = (WAVE_NS, 24 * HOUR_NS, 7 * 24 * HOUR_NS)
@@ -362,7 +363,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         Heading(
             "deadline",
             "DEADLINE",
-            "When its drain ends by force; before deletion its terminationGracePeriod; none: the drain may never end.",
+            "When its drain is forced to end; before deletion its terminationGracePeriod; none: no time limit.",
             8,
             14,
             is_right_aligned=True,
@@ -386,7 +387,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         filters=Field(
             FieldKind.DURATION,
             lambda entry, now_ns: seconds_until(_deadline_ns(entry), now_ns),
-            "until its drain ends by force",
+            "until its drain is forced to end",
         ),
     ),
     Column(

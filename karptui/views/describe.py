@@ -79,7 +79,7 @@ def _describe_pod(entry: PodEntry, state: ClusterState, now_ns: int) -> str:
     ]
     lines += _pairs("Tolerations", tolerations)
     lines += _pairs("Labels", sorted(pod.labels.items()))
-    lines += _pairs("Annotations that decide", sorted(pod.annotations.items()))
+    lines += _pairs("Annotations that affect decisions", sorted(pod.annotations.items()))
     return "\n".join([*lines, *_events(state.events.values(), {("Pod", pod.key)}, now_ns)])
 
 

@@ -86,7 +86,7 @@ TABLE: Final[TableSpec[FleetRow]] = TableSpec(
         ),
         _number("nodes", "NODES", "Nodes; dim numbers here are not current."),
         _number("per_hour", "$/H", "Cost of nodes per hour; a plus if prices are unknown."),
-        _number("held", "HELD", "What removing all blocked nodes would save per hour.", drop_order=1),
+        _number("held", "HELD", "Savings per hour if all blocked nodes were removed.", drop_order=1),
         _number("pending", "PENDING", "Pending pods."),
         text_column(
             Heading("karpenter", "KARPENTER", "Version of Karpenter.", 6, 10, drop_order=2),

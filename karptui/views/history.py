@@ -311,7 +311,7 @@ def about_lines(karptui: str, controller: ControllerInfo, history: RecordedHisto
         first, last = history.sessions[0], history.sessions[-1]
         pauses = f", with {counted(len(history.sessions) - 1, 'pause')}" if len(history.sessions) > 1 else ""
         yield f"recorded from {instant_text(first.from_ns)} to {instant_text(last.to_ns)}{pauses}"
-    yield prediction_text(history.predictions) or "no prediction has been decided yet"
+    yield prediction_text(history.predictions) or "no prediction can be checked yet"
 
 
 def lines_above(steps: Sequence[HistoryStep], predictions: Mapping[PredictionKind, Share]) -> Iterator[Pieces]:

@@ -45,11 +45,11 @@ HELD_NODES: Final = Metric(
 )
 HELD_DOLLARS: Final = Metric(
     "karptui_held_dollars_per_hour",
-    "Sum of what removing each blocked node alone would save; absent if it is unknown for one of them.",
+    "Sum of the savings of removing each blocked node alone; absent if one is unknown.",
     ("reason", "nodepool"),
 )
 CLUSTER_HELD: Final = Metric(
-    "karptui_cluster_held_dollars_per_hour", "What removing all blocked nodes together would save, as in the app."
+    "karptui_cluster_held_dollars_per_hour", "Savings if all blocked nodes were removed together, as in the app."
 )
 NODES: Final = Metric("karptui_nodes", "Nodes.", ("nodepool", "capacity_type"))
 NODE_DOLLARS: Final = Metric(

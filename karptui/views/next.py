@@ -77,8 +77,8 @@ def _nothing_lines(report: NextReport, late: str) -> tuple[Pieces, ...]:
             shut = f": disruption budgets allow none of {counted(report.closed, 'node')} to be removed"
             return (((what, Tone.NORMAL), (shut, Tone.WARNING), (late, Tone.ACTIVE)),)
         return (((what, Tone.GOOD), (late, Tone.ACTIVE)),)
-    why = f"of {counted(report.unknown, 'node')} the provider's instance types and prices are unknown"
-    return ((("No command is sure: ", Tone.WARNING), (why, Tone.WARNING), (late, Tone.ACTIVE)),)
+    why = f"the provider's instance types and prices of {counted(report.unknown, 'node')} are unknown"
+    return ((("No command is certain: ", Tone.WARNING), (why, Tone.WARNING), (late, Tone.ACTIVE)),)
 
 
 def _command_lines(report: NextReport, late: str, *, has_prices: bool, when: str = "Next") -> list[Pieces]:

@@ -43,7 +43,7 @@ from karptui.whatif.yaml.write import write_block
 _FEW: Final = 3
 _NEVER_STOPPED: Final = (
     "no budget stops expiration (expireAfter), interruption, drains and commands under way, static scale-down, or "
-    "deletions by hand; terminationGracePeriod still ends drains by force"
+    "deletions by hand; terminationGracePeriod still forces drains to end"
 )
 _KINDS: Final = {
     EventKind.DRAINING: "being drained",
@@ -296,7 +296,7 @@ TABLE: Final[TableSpec[PauseEvent]] = TableSpec(
             "goneAt",
         ),
         instant_column(
-            Heading("forced", "FORCED", "When terminationGracePeriod ends the drain by force.", 9, 21, drop_order=5),
+            Heading("forced", "FORCED", "When terminationGracePeriod forces the drain to end.", 9, 21, drop_order=5),
             lambda event: event.forced_ns,
             lambda event: event.at_ns,
             "forcedAt",

@@ -101,7 +101,7 @@ def drain_lines(drain: GroupDrain) -> Iterator[str]:
         )
         yield f"a pod is without a node for up to {span_text(drain.longest_wait_ns)}{come}"
     if drain.waiting > drain.waiting_before:
-        yield f"{counted(drain.waiting - drain.waiting_before, 'pod')} more without a node at the end"
+        yield f"{counted(drain.waiting - drain.waiting_before, 'more pod')} without a node at the end"
     if drain.do_not_disrupt:
         names = first_of(drain.do_not_disrupt, _FEW)
         has = verb(len(drain.do_not_disrupt), "has", "have")

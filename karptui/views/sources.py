@@ -68,7 +68,7 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
     if gone := [s for s in statuses.values() if s.phase in ("disconnected", "stale")]:
         worst = max(gone, key=_badness)
         seen_ns = _seen_ns(gone, worst.phase)
-        as_of = f" What you see is from {clock_text(seen_ns)}." if worst.last_contact_ns else ""
+        as_of = f" The data is from {clock_text(seen_ns)}." if worst.last_contact_ns else ""
         why = clean(worst.last_error).rstrip(".") or "the API server stopped answering"
         retry = f"; {_retry(worst, now_ns)}" if worst.retry_at_ns else ""
         return f"{why}{retry}.{as_of}", Tone.FAULT if worst.phase == "disconnected" else Tone.WARNING

@@ -48,7 +48,7 @@ STORIES: Final[Mapping[str, Story]] = MappingProxyType(
                 _step("general has weight 50 and overflow 49, and people expect halves:", "2 down down"),
                 _step("general gets every pod that fits both. Lower its weight by one?", "ctrl+t left"),
                 _step("Now the name that sorts last is tried first. Simulate every pod as new:", "m down enter"),
-                _step("overflow gets every pod that fits: weights are not shares. For shares press p on Pools."),
+                _step("overflow gets every pod that fits: weights are not shares. For a ratio press Q on Pools."),
             ),
         ),
         "b": Story(

@@ -165,7 +165,7 @@ def samples_text(used: Used) -> str:
     if used.samples == 1:
         return "one sample"
     seconds = (used.latest.at_ns - used.first_ns) // NS_PER_SECOND
-    return f"the most of {count_text(used.samples)} samples over {duration_text(seconds)}"
+    return f"the highest of {count_text(used.samples)} samples over {duration_text(seconds)}"
 
 
 def usage_note(live: LiveUsage, now_ns: int) -> Pieces:

@@ -194,7 +194,7 @@ CASES = [
                           claim={"conditions": (*a_nodeclaim().conditions, a_condition("Drifted"))}),
          ("1 node (node-1) ($0.10/h) has do-not-disrupt", "it has drifted and stays despite"), per_hour=0.096),
     Case("node-protected", lambda: one_node(node={"annotations": {DND: "true"}}),
-         ("neither drift nor consolidation ever takes it.",), INFO, name="not drifted"),
+         ("neither drift nor consolidation ever removes it.",), INFO, name="not drifted"),
     *quiet("node-protected", one_node, lambda: one_node(node={"annotations": {DND: "2h"}}),
            lambda: replace(one_node(node={"annotations": {DND: "true"}}),
                            nodepools=(a_nodepool(template_annotations={DND: "true"}),))),

@@ -300,7 +300,7 @@ CASES = [
            lambda: annotated(labels.DISRUPTION_COST, "much"),
            lambda: waiting(a_pod(annotations={labels.POD_DELETION_COST: "1.5"}))),
     Case("pod-host-port-daemonset", lambda: with_ports(9100),
-         ("1 pod of ReplicaSet/default/web wants host port 9100/TCP", "kube-system/agent", "(1 is pending)"), ERROR),
+         ("1 pod of ReplicaSet/default/web requests host port 9100/TCP", "kube-system/agent", "(1 is pending)"), ERROR),
     *quiet("pod-host-port-daemonset", lambda: with_ports(9101),
            lambda: with_ports(9100, node_selector={"disk": "fast"}),
            lambda: waiting(a_pod(host_ports=(HostPort(9100),)), pools=(a_nodepool(is_ready=False),))),

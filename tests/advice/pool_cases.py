@@ -435,7 +435,7 @@ CASES = [
     *quiet("budget-without-duration", lambda: budgets(DisruptionBudget("0", "@daily", "1h")),
            lambda: budgets(DisruptionBudget("0", "0 0 * * 7"))),
     Case("budget-eaten", one_not_ready,
-         ("allows 1 of 3 nodes", "1 node not Ready (node-2) uses all of it", "other 2 nodes ($0.19/h) wait"),
+         ("allows 1 of 3 nodes", "1 node not Ready (node-2) uses all of it", "other 2 nodes ($0.19/h) are blocked"),
          per_hour=0.192),
     *quiet("budget-eaten", lambda: budgets(DisruptionBudget("1")), lambda: budgets(DisruptionBudget("0"))),
 ]  # fmt: skip

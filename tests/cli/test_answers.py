@@ -40,7 +40,7 @@ ANSWERS: Final = {
     "NodePools in their order with the reasons beside it": Answer(
         "pools --snapshot A_WEIGHTS", ("^# +NAME +WEIGHT",),
         ("every pod that fits lands here before second is tried",
-         "overlap: 5 of 5 pods (100%) match several pools, new nodes for them: first 5"), ("cost of all pools",)),
+         "overlap: 5 of 5 pods (100%) match several pools · new nodes from: first 5"), ("cost of all pools",)),
     "what NodePools cost": Answer(
         "pools --demo", err=("cost of all pools: $",), lacks=("no spot prices are known",)),
     "NodePools without prices": Answer("pools --demo --disable-pricing", ("general",), lacks=("$",)),

@@ -146,7 +146,7 @@ def _next_command(answers: Answers) -> Iterator[str]:
     acting = report["then"] if report["waits_for"] else report
     commands = acting["commands"] if acting is not None else []
     shown = [item for item in answers.verdict if item["code"] == "NEXT"]
-    if not shown and any("which count as none" in item["text"] for item in answers.verdict):
+    if not shown and any("they count as none" in item["text"] for item in answers.verdict):
         return
     if bool(shown) != bool(commands):
         yield f"next command: the verdict has {len(shown)}, next {len(commands)}"

@@ -103,7 +103,7 @@ def test_the_same_manifest_changes_nothing(run: Run, snapshot: str, tmp_path: Pa
 def test_the_worst_risk_comes_first(run: Run, snapshot: str, closed: str) -> None:
     plan = a_plan(run, "-f", closed, "--snapshot", snapshot)
     assert plan["objects"] == [f"NodePool/{pool['metadata']['name']}" for pool in pools()]
-    assert "no place any more" in plan["risks"][0]
+    assert "unschedulable, such as" in plan["risks"][0]
     assert plan["rollout"]["end"]["pending"] > 0
 
 
@@ -124,7 +124,7 @@ def test_a_condition_that_is_met_fails(run: Run, snapshot: str, closed: str) -> 
     first, second, third, *_ = printed.out.splitlines()
     assert first.startswith(snapshot)
     assert second == "  Risks, worst first"
-    assert "no place any more" in third
+    assert "unschedulable, such as" in third
 
 
 def test_markdown_has_no_markup_of_names(capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path) -> None:

@@ -137,8 +137,8 @@ def test_pods_wait_untried_while_no_nodepool_is_usable(status: str, tmp_path: Pa
     printed = run("simulate", str(path)).out
     assert f"unschedulable pods: {0 if is_usable else 5}" in printed
     result = (
-        "  5 pods need a node; no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being"
-        " deleted: Karpenter does not even try existing nodes, and reports nothing\n"
+        "  5 pods need a node; no NodePool accepts pods: this Karpenter has none that is ready, dynamic and not being"
+        " deleted, so it does not even try existing nodes, and reports nothing\n"
     )
     assert (result in printed) is not is_usable
     [answer] = run.json_lines("simulate", str(path))

@@ -162,7 +162,7 @@ def test_what_is_explained_may_be_what_could_not_be_read(tmp_path: Path, run: Ru
         for kind, rest in (
             ("NodePool", ": findings that need them are missing"),
             ("NodeClaim", ": findings that need them are missing"),
-            ("DaemonSet", ", which count as none"),
+            ("DaemonSet", ": they count as none"),
         )
     ),
 ])  # fmt: skip
@@ -179,7 +179,7 @@ def test_a_kubectl_list_without_a_kind_says_so_and_not_that_there_are_none(
 
 
 @pytest.mark.parametrize(("missing", "words", "texts"), [
-    ("PodDisruptionBudget", [], {"PodDisruptionBudgets were not read, which count as none": True, "next": False}),
+    ("PodDisruptionBudget", [], {"PodDisruptionBudgets were not read: they count as none": True, "next": False}),
     ("CronJob", [], {"next, once unblocked: ": True}),
     ("Node", ["--no-simulate"], {"pods pending": True, " fit": False, "short by": False}),
 ])  # fmt: skip

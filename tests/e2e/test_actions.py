@@ -298,7 +298,7 @@ def test_a_server_that_dies_while_it_works_on_the_request(do: Doing) -> None:
     do.plane.await_server()
     assert status == 1
     assert "✖ not carried out: delete NodeClaim general-b" in text
-    assert "read afterwards, the object is still unchanged" in text
+    assert "a later read shows the object unchanged" in text
     assert do.recorded()[1]["outcome"] == "failed"
     assert "general-b" in Client(do.plane).keys(CLAIMS)
 

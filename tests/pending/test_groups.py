@@ -98,7 +98,7 @@ class TestTurns:
         (a_pod(daemonset="agent"), Cause.DAEMON, "a DaemonSet created it"),
         (a_pod(owner=an_owner(kind="Node", name="n", api_version="v1")), Cause.STATIC, "a static pod of a node"),
         (a_pod(node_selector={"kubernetes.io/hostname": "x"}), Cause.IGNORED, "invalid"),
-        (a_pod(required_node_terms=(AVOIDS,)), Cause.SILENT, "silently ignored by Karpenter"),
+        (a_pod(required_node_terms=(AVOIDS,)), Cause.SILENT, "Karpenter silently ignores it"),
     ], ids=lambda value: str(value) if isinstance(value, Cause) else "")  # fmt: skip
     def test_what_a_pod_waits_for(self, pod: Pod, cause: Cause, words: str) -> None:
         group = only(report(pod))

@@ -322,7 +322,7 @@ def test_nodeclasses_that_may_not_be_listed_count_as_none_only_where_they_are_no
     more = replace(inventory, nodepools=(a_nodepool(), a_nodepool(name="other", node_class_ref=KWOK)))
     view = a_view(more, Kind.NODECLASS)
     missing = (
-        "no permission to list NodeClasses, which count as none: findings that depend on them are missing or wrong"
+        "no permission to list NodeClasses: they count as none, so findings that depend on them are missing or wrong"
     )
     assert told_of_nodeclasses(view) == [missing, ASSUMED]
     assert left_out(view) == ("NodeClasses may not be listed and count as none",)

@@ -98,7 +98,7 @@ def test_a_rollout_that_stalls_says_where_and_by_what() -> None:
     assert {words for _, words in result.stalled_by} == {"budget"}
     assert next(rollout_lines(result)) == "3 of 3 drifted nodes left, blocked by budget: n0, n1, n2"
     assert document("x", result)["rolloutSummary"]["seconds"] is None
-    assert result.risks()[0] == "the rollout stalls: 3 of 3 drifted nodes left, held by budget"
+    assert result.risks()[0] == "the rollout stalls: 3 of 3 drifted nodes left, blocked by budget"
 
 
 @pytest.mark.parametrize(("nodes", "left"), [("0", ("n1", "n2", "n0")), ("1", ())])
@@ -130,7 +130,7 @@ def test_what_counts_as_a_stall_of_an_edit() -> None:
     assert not any("stall" in risk for risk in result.risks())
     result = unrolled("0", nodes="1")
     assert result.stalled_by == (("n0", "budget"),)
-    assert result.risks()[0] == "the rollout stalls: 1 of 1 drifted node left, held by budget"
+    assert result.risks()[0] == "the rollout stalls: 1 of 1 drifted node left, blocked by budget"
 
 
 def test_a_plan_names_what_it_is_about_once() -> None:

@@ -134,7 +134,7 @@ def test_without_a_usable_nodepool_pods_fit_where_kube_scheduler_puts_them() -> 
     assert result.starts == sum(count for _, count in result.nodes) == 5
     assert headline(result) == (
         "5 more pods like ReplicaSet/default/web fit on existing nodes; the next is unschedulable: "
-        "no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being deleted"
+        "no NodePool accepts pods: this Karpenter has none that is ready, dynamic and not being deleted"
     )
     assert overview([result]) == "least headroom: 5 more of ReplicaSet/default/web"
     few = headroom(on, sample_of(on, WEB), most=3)
@@ -173,7 +173,7 @@ def test_what_ends_the_pods_that_fit() -> None:
     on = cluster(pools=(sick,))
     result = headrooms(on, (sample_of(on, WEB),), most=4, pool="general")
     assert pool_overview("general", result).endswith(
-        "no NodePool accepts pods: none of this Karpenter's is ready, dynamic and not being deleted"
+        "no NodePool accepts pods: this Karpenter has none that is ready, dynamic and not being deleted"
     )
 
 

@@ -47,7 +47,7 @@ PODS_UNLISTED = Fleet({kind: objects for kind, objects in a_fleet().objects.item
     (Fleet(), [status(Kind.NODE, Phase.FORBIDDEN, last_error="nodes: forbidden")],
      ["? has the ClusterRole that karptui needs"], "there are no nodes"),
     (a_fleet(), [status(Kind.NODE), status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)],
-     ["◌ pods stale for 42s", "What you see is from 11:59:25Z."], "connecting"),
+     ["◌ pods stale for 42s", "The data is from 11:59:25Z."], "connecting"),
     (a_fleet(),
      [status(Kind.NODE),
       status(Kind.POD, Phase.DISCONNECTED, last_error="connection refused", retry_at_ns=NOW_NS + 5 * SECOND)],

@@ -83,10 +83,10 @@ GRACE_NS = 24 * HOUR
 HELD = WaitingPod(a_pod(name="a"), 1, Hold.PDB)
 DRIFT_AND_EXPIRY = (
     "drifted 60m ago: AMIDrift · expires in 60m, 2026-11-24 13:00:07Z (14:00 CET)"
-    " · a drain would end by force after 24h"
+    " · a drain would be forced to end after 24h"
 )
 RECKONED_END = (
-    "deleted 2026-11-24 12:00:07Z (13:00 CET) · drain ends by force in 24h, 2026-11-25 12:00:07Z (13:00 CET), "
+    "deleted 2026-11-24 12:00:07Z (13:00 CET) · drain is forced to end in 24h, 2026-11-25 12:00:07Z (13:00 CET), "
     "computed from its terminationGracePeriod"
 )
 
@@ -94,7 +94,7 @@ RECKONED_END = (
 @pytest.mark.parametrize(("result", "text", "tone"), [
     (STARTING, "the instance is not launched yet", Tone.ACTIVE),
     (REFUSED, "no capacity", Tone.FAULT),
-    (REBOOTING, "rebooting 60s: its instance restarts; if it is not back within 20m it is deleted (for Ready/Stuck)",
+    (REBOOTING, "rebooting 60s: its instance is restarting, and deleted if not back within 20m (for Ready/Stuck)",
      Tone.WARNING),
     (LOST, "the NodeClaim expects node ip-1.ec2.internal, which does not exist", Tone.FAULT),
     (replace(LOST, hidden=frozenset({Kind.NODE})), "", Tone.NORMAL),
@@ -225,8 +225,8 @@ def lines_of(entry: ClaimEntry) -> list[str]:
       "its drain has not begun", RECKONED_END]),
     (entry(annotations={karpenter_labels.TERMINATION_TIMESTAMP: "2026-11-24T12:30:07Z"}),
      ["general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
-      "Launched after 3 s, Registered after 41 s, Initialized after 30m", "is waiting for nothing",
-      "never expires · drain ends by force in 30m, 2026-11-24 12:30:07Z (13:30 CET)"]),
+      "Launched after 3 s, Registered after 41 s, Initialized after 30m", "not waiting for anything",
+      "never expires · drain is forced to end in 30m, 2026-11-24 12:30:07Z (13:30 CET)"]),
 ])  # fmt: skip
 def test_in_sentences(result: ClaimEntry, lines: list[str]) -> None:
     assert lines_of(result) == lines

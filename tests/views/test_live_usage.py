@@ -46,7 +46,7 @@ def test_a_node_beside_its_requests() -> None:
     entry = NodeEntry(a_node(), a_nodeclaim(), a_cluster(nodes=1).node_usage["node-1"], used=TWICE)
     text = plain_text(usage_lines(entry, LIVE, NOW_NS))
     assert "Live usage\n  cpu 300m (15% of allocatable, 150% of requests) · mem 3,072Mi (42% of allocatable, " in text
-    assert "the most of 2 samples over 20s: cpu 400m mem 3,072Mi" in text
+    assert "the highest of 2 samples over 20s: cpu 400m mem 3,072Mi" in text
     assert "requests, not usage, decide what fits" in text
     once = plain_text(usage_lines(NodeEntry(a_node(), None, used=ONCE), LIVE, NOW_NS))
     assert "cpu 400m (20% of allocatable) · mem" in once

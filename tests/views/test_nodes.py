@@ -83,7 +83,7 @@ GRACE_OVER = "reboots it after at most 5m with its remaining pods (for Ready/Kub
     (unready("False", "KubeletNotReady", since(1)), claim(), "NotReady 60s", Tone.FAULT, "KubeletNotReady"),
     (unready(), None, "NotReady", Tone.FAULT, "does not report"),
     (unready(is_unschedulable=True), None, "NotReady", Tone.FAULT, "does not report it ready; cordoned as well"),
-    (node(is_unschedulable=True), claim(), "Cordoned", Tone.WARNING, "no more pods"),
+    (node(is_unschedulable=True), claim(), "Cordoned", Tone.WARNING, "no new pods"),
     (node(), marked(DRIFTED), "Drifted 60m", Tone.WARNING, "differs from its NodePool"),
     (TAINTED, marked(CHOSEN), "Disrupting 5s", Tone.LEAVING, "once its replacement is ready"),
     (TAINTED, claim(), "Tainted", Tone.WARNING, "without a disruption command"),
@@ -92,7 +92,7 @@ GRACE_OVER = "reboots it after at most 5m with its remaining pods (for Ready/Kub
     (node(conditions=()), rebooting("RebootRequested", "5m0s"), "Rebooting 60s", Tone.WARNING, GRACE_OVER),
     (node(), rebooting("RebootRequested", "1s"), "Rebooting 60s", Tone.WARNING, "after at most 5s"),
     (node(), rebooting("RebootRequested", "soon"), "Rebooting 60s", Tone.WARNING, "then reboots it (for Ready"),
-    (unready(), rebooting("RebootIssued"), "Rebooting 60s", Tone.WARNING, "not back within 20m it is deleted"),
+    (unready(), rebooting("RebootIssued"), "Rebooting 60s", Tone.WARNING, "deleted if not back within 20m"),
     (node(), marked(Condition("Rebooting", "False", "RebootSucceeded")), "Ready", Tone.GOOD, "ready"),
     (DELETED, rebooting("RebootIssued"), "Deleting 60s", Tone.LEAVING, "begun"),
     (node(deletion_ns=since(9)), claim(), "Deleting 9m", Tone.LEAVING, "has not begun"),
@@ -103,7 +103,7 @@ GRACE_OVER = "reboots it after at most 5m with its remaining pods (for Ready/Kub
      "the instance is terminated next"),
     (DELETED, leaving(1, *conditions("Drained", "InstanceTerminating")), "Terminating 60s", Tone.LEAVING, "terminated"),
     (DELETED, None, "Deleting 60s", Tone.LEAVING, "a finalizer remains"),
-    (node(), claim(conditions=conditions("Launched")), "Registering 60m", Tone.ACTIVE, "tied it"),
+    (node(), claim(conditions=conditions("Launched")), "Registering 60m", Tone.ACTIVE, "linked it"),
     (node(), claim(conditions=JOINED, startup_taints=STARTUP), "Initializing 60m", Tone.ACTIVE, "all its resources"),
     (node(conditions=(), taints=STARTUP), claim(conditions=JOINED, startup_taints=STARTUP), "Initializing 60m",
      Tone.ACTIVE, "startup taint a/b"),
@@ -232,7 +232,7 @@ def info_text(entry: NodeEntry) -> str:
 def test_a_node_in_words() -> None:
     assert info_text(entry_of("12-88")) == "Ready"
     assert info_text(entry_of("44-2")).startswith("NotReady for 4m: Kubelet stopped posting node status.")
-    assert info_text(entry_of("60-19")).startswith("Cordoned: the scheduler puts no more pods on it")
+    assert info_text(entry_of("60-19")).startswith("Cordoned: no new pods are scheduled to it")
     assert info_text(entry_of("x7k2p")).endswith("launched for pods requesting cpu 6500m mem 21Gi")
     assert info_text(entry_of("5-160")).endswith("has −16Mi compared with its NodeClaim")
     assert info_text(entry_of("10-0-1-10")).startswith("Ready · Karpenter does not manage it")

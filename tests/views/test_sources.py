@@ -58,7 +58,7 @@ UNREAD = status(Kind.POD, Phase.OFFLINE, last_error="a.json: Pod x: spec.nodeNam
     ([status(Kind.POD, Phase.FORBIDDEN)], "pods: forbidden. Requests need it. ? has the Clu", Tone.WARNING),
     ([status(kind, Phase.FORBIDDEN) for kind in (Kind.NODE, Kind.POD, Kind.NODECLAIM, Kind.JOB)],
      "nodes: forbidden. Nothing without. Nor may pods and NodeClaims be listed. ? has the ClusterRole.", Tone.WARNING),
-    ([GONE], "connection refused␛[2J; retrying in 1 s. What you see is from 11:59:25Z.", Tone.FAULT),
+    ([GONE], "connection refused␛[2J; retrying in 1 s. The data is from 11:59:25Z.", Tone.FAULT),
     ([status(Kind.POD, Phase.STALE)], "the API server stopped answering.", Tone.WARNING),
     ([LIVE, UNREAD], UNREAD.last_error, Tone.WARNING),
     ([status(Kind.POD, Phase.SYNCING, last_error="not yet")], "", Tone.NORMAL),

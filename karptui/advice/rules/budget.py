@@ -134,7 +134,7 @@ def _eaten(context: AdviceContext) -> Iterator[Finding]:
             fact=f"{pool.name} allows {first.allowed:,} of {counted(first.nodes, 'node')} to be disrupted for "
             f"{joined([state.reason for state in eaten])}, and {joined(parts)} "
             f"{verb(len(first.not_ready) + len(first.deleting), 'uses', 'use')} all of it: the other "
-            f"{counted(len(rest), 'node')}{at_cost(cost)} {verb(len(rest), 'waits', 'wait')}, without an event.",
+            f"{counted(len(rest), 'node')}{at_cost(cost)} {verb(len(rest), 'is', 'are')} blocked, without an event.",
             per_hour=cost,
         )
 

@@ -78,5 +78,6 @@ def _unsynced(context: AdviceContext) -> Iterator[Finding]:
         objects=tuple(ObjectRef("NodeClaim", claim.name) for claim in claims),
         fact=f"{counted(len(claims), 'NodeClaim')} ({listed(claim.name for claim in claims)}) "
         f"{verb(len(claims), 'has', 'have')} had no instance for up to "
-        f"{span(context.now_ns - claims[0].created_ns)}{text}: until then Karpenter disrupts no node of the cluster.",
+        f"{span(context.now_ns - claims[0].created_ns)}{text}. Karpenter disrupts no node of the cluster until "
+        f"{verb(len(claims), 'it has', 'all have')} one.",
     )

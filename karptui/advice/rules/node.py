@@ -274,7 +274,7 @@ def _protected(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.WARNING if drifted else Severity.INFO,
         objects=node_refs(nodes),
         fact=f"{named_nodes(nodes)}{at_cost(cost)} {verb(len(nodes), 'has', 'have')} do-not-disrupt: neither drift nor "
-        f"consolidation ever takes {verb(len(nodes), 'it', 'them')}{waits}.",
+        f"consolidation ever removes {verb(len(nodes), 'it', 'them')}{waits}.",
         edits=tuple(
             SetField(ObjectRef("Node", node.node.name), ("metadata", "annotations", DO_NOT_DISRUPT))
             for node in nodes[:_EDITED]

@@ -185,7 +185,7 @@ def _userdata_kubelet(context: AdviceContext) -> Iterator[Finding]:
 
 @rule(
     "nodeclass-volume-size",
-    title="the size of the disk is not known",
+    title="the disk size is unknown",
     what="An EC2NodeClass maps block devices, but the device for pod storage has no volumeSize or is not mapped (on "
     "Bottlerocket that is /dev/xvdb, not the root device).",
     why="Karpenter takes pods' ephemeral storage from the volumeSize of the data device and never looks at snapshots. "

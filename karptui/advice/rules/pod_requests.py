@@ -85,8 +85,9 @@ def _blocking_daemonsets(context: AdviceContext, group: PodGroup) -> Finding | N
     return Finding(
         severity=Severity.ERROR if waiting else Severity.WARNING,
         objects=(group.owner,),
-        fact=f"{counted(len(group.pods), 'pod')} of {ref_text(group.owner)} {verb(len(group.pods), 'wants', 'want')} "
-        f"host port {port.port}/{port.protocol}, which the DaemonSet pod {daemon} takes on every new node: "
+        fact=f"{counted(len(group.pods), 'pod')} of {ref_text(group.owner)} "
+        f"{verb(len(group.pods), 'requests', 'request')} "
+        f"host port {port.port}/{port.protocol}, which the DaemonSet pod {daemon} uses on every new node: "
         f"{verb(len(group.pods), 'it fits', 'they fit')} on none ({counted(waiting, 'is pending', 'are pending')}). "
         "Karpenter's error names only requirements, resources or offerings.",
     )

@@ -169,7 +169,7 @@ def _weight_tie(context: AdviceContext) -> Iterator[Finding]:
 
 @rule(
     "pool-accelerator-untainted",
-    title="pods without need of a GPU get GPU nodes",
+    title="pods that need no GPU get GPU nodes",
     what="At least two nodes of a NodePool without taints, and half of its nodes, have GPUs or other accelerators and "
     "run pods of which none requests one. The NodePool that is tried next takes these pods too.",
     why="Karpenter takes the first NodePool, by weight, in which a pod fits. Nothing but a taint keeps pods without a "

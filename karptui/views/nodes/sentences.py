@@ -47,7 +47,7 @@ def node_reason(entry: NodeEntry, now_ns: int) -> Pieces:
     if status.word not in ("Ready", "Cordoned"):
         pieces.append((f": {status.sentence}", Tone.NORMAL))
     elif status.word == "Cordoned":
-        pieces.append((": the scheduler puts no more pods on it", Tone.NORMAL))
+        pieces.append((": no new pods are scheduled to it", Tone.NORMAL))
     if entry.claim is None and not entry.is_managed:
         pieces += [_BETWEEN, ("Karpenter does not manage it", Tone.NORMAL)]
     return (*pieces, _BETWEEN, *why) if why else tuple(pieces)

@@ -87,7 +87,7 @@ def node_status(entry: NodeEntry) -> NodeStatus:
     if starting is not None:
         return starting
     if node.is_unschedulable:
-        return NodeStatus("Cordoned", Tone.WARNING, ABSENT_NS, "cordoned: the scheduler puts no more pods on it", 4)
+        return NodeStatus("Cordoned", Tone.WARNING, ABSENT_NS, "cordoned: no new pods are scheduled to it", 4)
     drifted = claim.condition("Drifted") if claim is not None else None
     if drifted is not None and drifted.status == "True":
         return NodeStatus("Drifted", Tone.WARNING, drifted.last_transition_ns, _drift_words(drifted.reason), 6)
@@ -154,7 +154,7 @@ def _rebooting(claim: NodeClaim) -> NodeStatus:
     condition = claim.condition(REBOOTING)
     assert condition is not None
     if condition.reason == _REBOOT_ISSUED:
-        step = "its instance restarts; if it is not back within 20m it is deleted"
+        step = "its instance is restarting, and deleted if not back within 20m"
     else:
         bound = _reboot_bound(claim)
         until = f" after at most {bound} with its remaining pods" if bound else ""
@@ -179,7 +179,7 @@ def _starting(node: Node, claim: NodeClaim | None) -> NodeStatus | None:
     if not claim.is_true("Registered"):
         text = _message_of(claim.condition("Registered"))
         return NodeStatus(
-            "Registering", Tone.ACTIVE, claim.created_ns, text or "Karpenter has not tied it to its claim yet", 5
+            "Registering", Tone.ACTIVE, claim.created_ns, text or "Karpenter has not linked it to its NodeClaim yet", 5
         )
     text = _message_of(claim.condition("Initialized"))
     startup = [taint.key for taint in claim.startup_taints if any(taint.key == t.key for t in node.taints)]

@@ -263,8 +263,8 @@ def refusal_word(refusal: NodeRefusal) -> str:
 
 
 def reason_text(refusal: NodeRefusal) -> str:
-    """Return the reason of one node, amounts as Kubernetes writes them: ``memory 240Gi asked, 7374324Ki left``."""
-    short = (f"{shortage.resource} {shortage.need} asked, {shortage.room} left" for shortage in refusal.shortages)
+    """Return the reason of one node, amounts as Kubernetes writes them: ``memory 240Gi requested, 7374324Ki left``."""
+    short = (f"{shortage.resource} {shortage.need} requested, {shortage.room} left" for shortage in refusal.shortages)
     return ", ".join(short) or refusal.reason
 
 
@@ -275,8 +275,8 @@ def shortage_text(refusal: NodeRefusal) -> str:
 
 
 def _room_text(refusal: NodeRefusal) -> str:
-    """Return a node's shortages: ``cpu 28 asked, 3400m left; memory 240Gi asked, 7,201Mi left``."""
-    short = [f"{name} {need} asked, {room} left" for name, need, room in _amounts(refusal)]
+    """Return a node's shortages: ``cpu 28 requested, 3400m left; memory 240Gi requested, 7,201Mi left``."""
+    short = [f"{name} {need} requested, {room} left" for name, need, room in _amounts(refusal)]
     return clean("; ".join(short) or refusal.reason)
 
 

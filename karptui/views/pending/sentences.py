@@ -115,7 +115,7 @@ MOST_PROBLEM: Final = 80
 _OF_TYPES: Final = re.compile(r"no instance type [^,;]+")
 """What Karpenter says if a NodePool has no instance type for a pod."""
 _NO_CLAIMS: Final = "Karpenter does not support ResourceClaims (Dynamic Resource Allocation)"
-NO_POOLS_PASSED_OVER: Final = f"{NO_POOLS}: Karpenter does not even try existing nodes, and reports nothing"
+NO_POOLS_PASSED_OVER: Final = f"{NO_POOLS}, so it does not even try existing nodes, and reports nothing"
 _SENTENCES: Final[Mapping[Cause, str]] = {
     Cause.UNPLACED: "no NodePool or existing node fits",
     Cause.UNKNOWN: "unknown whether it is schedulable: instance types are known only from nodes",
@@ -129,7 +129,7 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
     ),
     Cause.IGNORED: "Karpenter refuses it and tries no NodePool, because a selector or volume is invalid",
     Cause.SILENT: (
-        "silently ignored by Karpenter, because its node affinity has karpenter.sh/nodepool DoesNotExist"
+        "Karpenter silently ignores it, because its node affinity has karpenter.sh/nodepool DoesNotExist"
         " (a preference is enough)"
     ),
     Cause.NO_POOL: NO_POOLS_PASSED_OVER,

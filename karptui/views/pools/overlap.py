@@ -47,11 +47,11 @@ def overlap_lines(overlap: Overlap | None, overview: Overview, *, is_short: bool
     head = f"{count_text(overlap.several)} of {count_text(overlap.pods)} pods{share} match several pools"
     pieces: list[tuple[str, Tone]] = [("overlap: ", Tone.MUTED), (head, Tone.STRONG if overlap.several else Tone.MUTED)]
     if where := _where_they_go(overlap):
-        pieces.append((f", new nodes for them: {where}", Tone.NORMAL))
+        pieces.append((f" · new nodes from: {where}", Tone.NORMAL))
     if overlap.stranded:
         pieces.append((f" · {_matching(overlap.stranded)} pools whose limits are used up", Tone.FAULT))
     if overlap.none:
-        pieces.append((f" · {_matching(overlap.none)} none", Tone.WARNING))
+        pieces.append((f" · {_matching(overlap.none)} no pool", Tone.WARNING))
     lines: list[Pieces] = [tuple(pieces)]
     if overlap.several and not is_short:
         lines.append(((f"  {SPREAD}", Tone.MUTED),))

@@ -230,7 +230,8 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"Drift drains {nodes} at once{age_in_brackets(finding, now_ns)}: its disruption budgets allow it"
     if finding.manner == "closed" and finding.until_ns is not None:
         opens = f"when its disruption budget opens ({clock_text(finding.until_ns)[:5]} UTC)"
-        return f"{finding.names[0]}: drift of {nodes_text(finding)} can go on in {time_left(finding, now_ns)}, {opens}"
+        left = time_left(finding, now_ns)
+        return f"{finding.names[0]}: drift of {nodes_text(finding)} can continue in {left}, {opens}"
     if finding.manner == "nominated":
         pods = f" ({first_of(finding.names[1:], NAMED)})" if finding.names[1:] else ""
         them = verb(finding.nodes, "it", "them")

@@ -98,7 +98,7 @@ def _no_permission(finding: ClusterFinding, _: int, __: Reasons) -> str:
     kinds = first_of(finding.names, 4)
     unread = f"{kinds} were not read" if finding.manner == "missing" else f"no permission to list {kinds}"
     if finding.detail:
-        return f"{unread}, which count as none: findings that depend on them are missing or wrong"
+        return f"{unread}: they count as none, so findings that depend on them are missing or wrong"
     return f"{unread}: findings that need them are missing"
 
 

@@ -54,7 +54,7 @@ def edit_text(edit: AnyEdit) -> str:
         case ScaleWorkload(object=ref, replicas=replicas):
             return f"{ref.kind} {ref.key} scaled to {count_text(replicas)}"
         case CopyPod(object=ref, count=count):
-            return f"{counted(count, 'pod')} more like {ref.key}"
+            return f"{counted(count, 'more pod')} like {ref.key}"
         case TakeOut():
             return f"out: {edit.words}"
         case RemoveNode(name=name):

@@ -86,7 +86,7 @@ def claim_lines(difference: Difference) -> tuple[ResultLine, ...]:
     if not claims and not before:
         return ()
     fresh = sum(line.is_changed for line in claims)
-    note = f"{count_text(fresh)} other than now" if fresh != len(claims) else ""
+    note = f"{count_text(fresh)} different from now" if fresh != len(claims) else ""
     lines = [heading("claims", f"New nodes: {count_text(len(claims))}", note)]
     lines += [_claim_line(alike, "edited") for alike in group_by(claims, _common).values()]
     if before:

@@ -33,7 +33,7 @@ class Label(NamedTuple):
 LABELS: Final[Mapping[WhyCode, Label]] = {
     WhyCode.DRAIN: Label("draining {}", "drain {}", "Karpenter has been evicting its pods for this long", Tone.LEAVING),
     WhyCode.DELETING: Label(
-        "deleting", "deleting", "its NodeClaim is deleted; not drained yet, or terminating", Tone.LEAVING
+        "deleting", "deleting", "its NodeClaim is being deleted, and its drain has not begun or is over", Tone.LEAVING
     ),
     WhyCode.COMMAND: Label(
         "being disrupted",
@@ -73,7 +73,7 @@ LABELS: Final[Mapping[WhyCode, Label]] = {
     WhyCode.AFTER: Label(
         "idle{}",
         "idle{}",
-        "consolidateAfter ends in this time; due: it ended, and Karpenter has yet to mark the node",
+        "time until consolidateAfter ends; due: it has ended, and Karpenter has not marked the node yet",
         Tone.ACTIVE,
     ),
     WhyCode.NEVER: Label("consolidate: Never", "Never", "consolidateAfter is Never"),
@@ -103,9 +103,9 @@ LABELS: Final[Mapping[WhyCode, Label]] = {
     WhyCode.GATE_OFF: Label(
         "spot-to-spot off{}",
         "spot off{}",
-        "the feature gate SpotToSpotConsolidation is off; ? if it was not read: off is Karpenter's default",
+        "the feature gate SpotToSpotConsolidation is off; ?: not read, and off by default",
     ),
-    WhyCode.SCORE: Label("score {}", "score {}", "score; the Balanced policy needs 0.50 (simulated)"),
+    WhyCode.SCORE: Label("score {}", "score {}", "its score; the Balanced policy requires 0.50 (simulated)"),
     WhyCode.STATIC: Label("static pool", "static", "its NodePool is static: only drift replaces it", Tone.MUTED),
     WhyCode.REPAIR: Label(
         "repair blocked", "repair", "unhealthy, and its repair is blocked; Blockers (6) shows why", Tone.WARNING, True

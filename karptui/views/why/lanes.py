@@ -30,7 +30,7 @@ NAME_WIDTH: Final = 13
 _SHORT: Final = {"MultiNodeConsolidation": "Multi", "SingleNodeConsolidation": "Single"}
 _LACKS: Final = {
     "STATIC": "static NodePool: only drift removes its nodes",
-    "EMPTY": "empty: left to Emptiness",
+    "EMPTY": "empty: handled by Emptiness",
     "NOT_DRIFTED": "not drifted",
     "HEALTHY": "healthy",
     "CONSOLIDATION_DISABLED": "consolidateAfter is Never",

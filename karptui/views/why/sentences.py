@@ -91,7 +91,7 @@ def _wanting(findings: NodeFindings) -> str:
     if code == "WAITS" and findings.why.outcome is None:
         return f"{_method_words(findings.why.method)} wants it, "
     if code == "WAITS":
-        return f"{_method_words(findings.why.method)} takes it once disruption resumes; it "
+        return f"{_method_words(findings.why.method)} removes it once disruption resumes; it "
     return "no method wants it: " if not findings.why.method and code in _LACKED else ""
 
 
@@ -325,7 +325,7 @@ def _without(findings: NodeFindings) -> list[tuple[str, Tone]]:
     if freed.goes and not any(blocker.is_wanted and blocker.code not in codes for blocker in findings.blockers):
         return [(f"removable once disruption resumes: {freed.outcome} (simulated)", Tone.NORMAL)]
     if freed.goes:
-        return [(f"removable only without all of them: {freed.outcome} (simulated)", Tone.NORMAL)]
+        return [(f"removable only if all are lifted: {freed.outcome} (simulated)", Tone.NORMAL)]
     reason = refusal_text(freed)
     words = f"would stay anyway (simulated){f': {reason}' if reason else ''}"
     return [("the outcome is unknown" if alone == "unknown" else words, Tone.MUTED)]

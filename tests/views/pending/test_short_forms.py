@@ -181,7 +181,11 @@ def test_who_binds_a_pod_to_which_zone(pod: Pod, expected: str) -> None:
 def test_a_row_for_every_node_by_what_rules_it_out() -> None:
     rows = build_rows(NODES_TABLE, REFUSALS, now_ns=NOW_NS)
     assert [[cell.text for cell in row.cells] for row in rows] == [
-        ["ip-10-0-1-2.ec2.internal", "memory and cpu", "memory 32Gi asked, 7,201Mi left; cpu 5000m asked, 2000m left"],
+        [
+            "ip-10-0-1-2.ec2.internal",
+            "memory and cpu",
+            "memory 32Gi requested, 7,201Mi left; cpu 5000m requested, 2000m left",
+        ],
         ["n2", "taint", REFUSALS[1].reason],
     ]
     assert rows[0].cells[0].short == "ip-10-0-1-2"

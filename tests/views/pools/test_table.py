@@ -135,12 +135,12 @@ def test_story_a_overlap() -> None:
     assert overlap_line(ROWS["gpu"]) == ()
     lines = plain_text(overlap_of(VIEW)).splitlines()
     assert (
-        lines[0] == "overlap: 64 of 66 pods (96%) match several pools, new nodes for them: primary 64 · 1 matches none"
+        lines[0] == "overlap: 64 of 66 pods (96%) match several pools · new nodes from: primary 64 · 1 matches no pool"
     )
     assert "Q tries it as a what-if" in lines[1]
     assert len(overlap_of(VIEW, is_short=True)) == 1
     assert plain_text(lines_of(VIEW, is_short=True)).splitlines() == [
-        "overlap: 64 of 66 pods match several pools, new nodes for them: primary 64 · 1 matches none",
+        "overlap: 64 of 66 pods match several pools · new nodes from: primary 64 · 1 matches no pool",
         "NodeClaims created in the last 24 h: primary 2",
     ]
     short = plain_text(lines_of(COUNTED, is_short=True))

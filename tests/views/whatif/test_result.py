@@ -106,7 +106,7 @@ def test_new_nodes_that_are_alike_are_one_line_with_types_in_price_order() -> No
     )
     lines = result_lines(a_difference(claims=claims))
     assert texts(lines) == [
-        "New nodes: 6  5 other than now",
+        "New nodes: 6  5 different from now",
         "  + 2 × general  c7i.4xlarge … 2 types from $0.3110  ← web/a, web/b",
         "    general  c7i.4xlarge from $0.3110  ← web/c",
         "  + general  without a type  ← web/d",

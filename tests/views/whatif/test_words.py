@@ -220,7 +220,7 @@ def test_an_edited_weight_is_an_order(weights: tuple[WeightChange, ...], expecte
     (DeleteObject(WEB), "without Deployment web/front"),
     (SetSetting("RESERVED_ENIS", "1"), "RESERVED_ENIS = 1"),
     (ScaleWorkload(WEB, 1200), "Deployment web/front scaled to 1,200"),
-    (CopyPod(ObjectRef("Pod", "x", "web"), 1), "1 pod more like web/x"),
+    (CopyPod(ObjectRef("Pod", "x", "web"), 1), "1 more pod like web/x"),
     (TakeOut("m7i*", "us-east-1a", "spot"), "out: spot m7i* in us-east-1a"),
     (TakeOut(zone="us-east-1a"), "out: every type in us-east-1a"),
     (RemoveNode("n1"), "without node n1"),

@@ -86,7 +86,7 @@ def test_a_node_of_which_nobody_can_tell_whether_it_would_go() -> None:
     nodefindings = NodeFindings(
         key="c", node_name="n", pool_name="p", why=replace(waits, outcome=Outcome.DELETE), blockers=()
     )
-    assert "consolidation takes it once disruption resumes; it would be deleted together" in sentence(nodefindings)
+    assert "consolidation removes it once disruption resumes; it would be deleted together" in sentence(nodefindings)
 
 
 def test_pods_of_several_budgets_are_each_told_with_their_own() -> None:
@@ -123,7 +123,7 @@ def _with_outlook(
         ),
         (
             _with_outlook(GOES, by_code={Code.POD_DND: Outcome.NO}, codes=(Code.POD_DND, Code.BUDGET_ZERO)),
-            "removable only without all of them: replace (simulated)",
+            "removable only if all are lifted: replace (simulated)",
         ),
         # What lifting one code comes to while another stays is not what lifting both comes to.
         (
