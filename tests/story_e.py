@@ -9,7 +9,7 @@ from karptui.karpenter import labels
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import DisruptionBudget
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView

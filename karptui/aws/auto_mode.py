@@ -33,7 +33,7 @@ from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import AUTO_MODE_GROUP, AUTO_MODE_LABELS, AWS_GROUP, CAPACITY_TYPE, COMPUTE_TYPE
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.settings import Settings
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.kube.recent import Recent
 from karptui.kube.resources import memory_bytes, subtract

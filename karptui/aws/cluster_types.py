@@ -31,7 +31,7 @@ from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube.cel_library import why_no_cel
 from karptui.kube.group import group_by
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.quantity import Quantity
 from karptui.kube.recent import Recent
 from karptui.kube.resources import ResourceList, memory_bytes

@@ -15,7 +15,7 @@ from karptui.aws.nodeclass import SubnetZone, read_auto_mode, readable
 from karptui.aws.prices import region_of
 from karptui.karpenter.labels import ZONE
 from karptui.karpenter.nodeclass import NodeClass, is_auto_mode, is_ec2
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from karptui.config import Config
     from karptui.karpenter.controller import Layer
     from karptui.karpenter.nodeclass import NodeClass
-    from karptui.kube.node import Node
+    from karptui.kube.objects import Node
     from karptui.kube.usage import LiveUsage
     from karptui.sources.aws.source import AwsSource
     from karptui.sources.demo.source import DemoSource

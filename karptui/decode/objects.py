@@ -21,8 +21,16 @@ from karptui.decode.wire import (
     taints,
     timestamp,
 )
-from karptui.kube.node import UNSCHEDULABLE_TAINT, Node
-from karptui.kube.objects import Event, Lease, Namespace, PriorityClass, Webhook, WebhookConfiguration
+from karptui.kube.objects import (
+    UNSCHEDULABLE_TAINT,
+    Event,
+    Lease,
+    Namespace,
+    Node,
+    PriorityClass,
+    Webhook,
+    WebhookConfiguration,
+)
 from karptui.kube.timestamps import ABSENT_NS
 
 

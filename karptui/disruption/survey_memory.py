@@ -14,7 +14,7 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.termination import InstanceWarning
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import HOUR_NS
 from karptui.provisioning.state_node import StateNode

@@ -31,7 +31,7 @@ from karptui.forward.world import World
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.repair_policies import Ailment
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode, tracked
 

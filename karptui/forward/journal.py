@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.kube.volumes import PersistentVolumeClaim
 from karptui.kube.workload import PodDisruptionBudget

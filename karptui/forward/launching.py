@@ -37,8 +37,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.karpenter.rules import Rules
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Node
 from karptui.kube.quantity import Quantity
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement

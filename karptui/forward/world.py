@@ -16,8 +16,15 @@ from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP, is_
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.pdb_limits import PdbCredits
 from karptui.karpenter.rules import NEWEST, Rules
-from karptui.kube.node import Node, cordoned
-from karptui.kube.objects import EMPTY_LABELS, Condition, controller_of, with_condition, without_condition
+from karptui.kube.objects import (
+    EMPTY_LABELS,
+    Condition,
+    Node,
+    controller_of,
+    cordoned,
+    with_condition,
+    without_condition,
+)
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND, format_timestamp

@@ -14,8 +14,16 @@ from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition, Event, KubeObject, Lease, Namespace, PriorityClass, WebhookConfiguration
+from karptui.kube.objects import (
+    Condition,
+    Event,
+    KubeObject,
+    Lease,
+    Namespace,
+    Node,
+    PriorityClass,
+    WebhookConfiguration,
+)
 from karptui.kube.pod import Pod
 from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karptui.kube.vpa import VerticalPodAutoscaler

@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 from karptui.karpenter.labels import is_disrupted
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube import resources
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition, KubeObject, condition_of
+from karptui.kube.objects import Condition, KubeObject, Node, condition_of
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint

@@ -13,8 +13,7 @@ from typing import Final
 import msgspec
 
 from karptui.kube.durations import DurationError, parse_duration
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition, condition_of
+from karptui.kube.objects import Condition, Node, condition_of
 from karptui.kube.timestamps import MINUTE_NS
 
 _AGING_MINUTES: Final = 30.0

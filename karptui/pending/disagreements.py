@@ -17,8 +17,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.rules import is_older
-from karptui.kube.node import Node
-from karptui.kube.objects import Event, condition_of, controller_of
+from karptui.kube.objects import Event, Node, condition_of, controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.resources import nano
 from karptui.kube.taints import HARD_EFFECTS, untolerated

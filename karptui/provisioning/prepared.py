@@ -15,7 +15,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.pod_predicates import PodPredicates
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.kube.taints import PREFER_NO_SCHEDULE
 from karptui.provisioning.amounts import Columns

@@ -15,8 +15,7 @@ from karptui.karpenter.labels import HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODEP
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.rules import NEWEST, Rules
-from karptui.kube.node import Node, cordoned
-from karptui.kube.objects import condition_of
+from karptui.kube.objects import Node, condition_of, cordoned
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import NODES, ResourceList

@@ -14,7 +14,7 @@ from typing import Final
 
 from karptui.karpenter.labels import HOSTNAME
 from karptui.karpenter.requirements import IN, Requirements
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import Taint, Toleration, untolerated

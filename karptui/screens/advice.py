@@ -11,7 +11,6 @@ from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import OPEN_OBJECT, Groups
-from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows, SessionList
 from karptui.session.advice import AdviceEntry, AdviceGroup, AdviceGrouping, AdviceLine
 from karptui.session.answers import Focus
@@ -32,6 +31,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.scenario import NOTHING, Opening
+from karptui.widgets.titled_pane import Panel
 
 
 class AdviceScreen(ListScreen[AdviceLine]):

@@ -11,7 +11,6 @@ from textual.binding import Binding, BindingType
 
 from karptui.screens.frame import FrameScreen
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.panel import Panel
 from karptui.screens.row_sources import SessionList
 from karptui.session.answers import Focus
 from karptui.session.capacity import GROUPINGS, CapacityEntry
@@ -26,6 +25,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.whatif.scenario import Scenario
 from karptui.widgets.sentences import Sentences
+from karptui.widgets.titled_pane import Panel
 
 
 class CapacityScreen(ListScreen[CapacityEntry]):

@@ -18,7 +18,6 @@ from karptui.screens.destinations import PlayedBefore, ToForward, ToMoment, ToNo
 from karptui.screens.dialogs import LineScreen
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows
 from karptui.session.answers import Focus, PlayMoment
 from karptui.views.forward.chart import forecast_chart
@@ -31,6 +30,7 @@ from karptui.views.study import HORIZONS_NS, next_horizon
 from karptui.views.table import Rows
 from karptui.views.wrapping import hanging
 from karptui.widgets.time_chart import TimeChartView
+from karptui.widgets.titled_pane import Panel
 
 if TYPE_CHECKING:
     from karptui.whatif.scenario import Scenario

@@ -15,7 +15,6 @@ from textual.content import Content
 from karptui.kube.timestamps import PastTime
 from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows
 from karptui.session.answers import PastMoment
 from karptui.session.history_report import HistoryReport, HistoryStep
@@ -25,6 +24,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows, Sort, TableSpec
 from karptui.widgets.time_chart import TimeChartView
+from karptui.widgets.titled_pane import Panel
 
 AnswerT = TypeVar("AnswerT")
 SINCE: Final = "-24h"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from textual import getters, on, work
 from textual.app import ComposeResult
@@ -21,7 +21,6 @@ from karptui.screens import routes
 from karptui.screens.destinations import ToExplanation, ToStudy
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.listing import LIST_KEYS, Groups, Listing
-from karptui.screens.panel import Panel, Story, StoryLines
 from karptui.screens.row_sources import Making, OwnRows, RowSource, SessionList, SessionRows
 from karptui.session.grouping import GroupHeading
 from karptui.sources.source import Phase
@@ -31,6 +30,7 @@ from karptui.views.sanitize import clean
 from karptui.views.table import Rows, Sort, TableSpec
 from karptui.widgets.prompt import PromptMode
 from karptui.widgets.row_table import ColumnsChanged, MarksChanged, RowHighlighted, RowSelected, RowTable, SortRequested
+from karptui.widgets.titled_pane import Panel, Story, StoryLines
 
 if TYPE_CHECKING:
     from karptui.whatif.scenario import Opening
@@ -80,11 +80,11 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         below: Sequence[Widget] = (),
     ) -> None:
         super().__init__()
-        self.asked: SessionRows[ItemT] | None = (
-            SessionRows(lambda: self.host.session, rows) if isinstance(rows, SessionList) else None
+        source: RowSource[ItemT] = (
+            SessionRows(lambda: self.host.session, rows) if isinstance(rows, SessionList) else rows
         )
+        self.asked = source if isinstance(source, SessionRows) else None
         """The session's list; None if the screen makes the rows."""
-        source: RowSource[ItemT] = self.asked or cast("OwnRows[ItemT]", rows)
         self.listing = Listing(spec, source, sort=sort, groups=groups)
         self.story = StoryLines(story, is_hanging=is_story_hanging) if story is not None else None
         self._above, self._below = tuple(above), tuple(below)

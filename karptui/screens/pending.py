@@ -16,7 +16,6 @@ from karptui.screens.destinations import ToLedger, ToNode, ToPending
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import HEADROOM, Kept
-from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows, SessionList
 from karptui.session.answers import Focus, PendingPod
 from karptui.session.pending_report import PendingEntry, PodDetail, PodSurroundings
@@ -37,6 +36,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows
 from karptui.whatif.scenario import Opening
+from karptui.widgets.titled_pane import Panel
 
 OPEN_LEDGER: Final = Binding(
     "t", "open_ledger", "Ledger", id="pending.ledger", tooltip="The memory of the closest type, item by item"

@@ -11,7 +11,6 @@ from karptui.screens import routes
 from karptui.screens.destinations import ToPool, ToTypes
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import CHURN, HEADROOM
-from karptui.screens.panel import Panel
 from karptui.screens.row_sources import SessionList
 from karptui.session.answers import Focus
 from karptui.session.pools import DaemonRow, PoolRow, PoolsAround
@@ -24,6 +23,7 @@ from karptui.views.pools.sentences import pool_sentences
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.widgets.sentences import Sentences, phrase
+from karptui.widgets.titled_pane import Panel
 
 WORKING: Final = "computing the order of NodePools and their types…"
 CONSEQUENCES: Final[Mapping[str, str]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias
 
 from karptui.session.answers import RowQuery, RowSet
 from karptui.session.grouping import Folding, Grouping
@@ -26,23 +26,6 @@ class Recipe(NamedTuple):
     is_notable_only: bool
     grouping: Grouping | None = None
     folding: Folding | None = None
-
-
-class RowSource(Protocol[ItemT]):
-    """Gives the rows of a list."""
-
-    @property
-    def shown(self) -> int:
-        """How many rows the filter leaves, without the headings of groups."""
-
-    def size(self) -> int:
-        """Return about how many items there are now."""
-
-    def rows(self, spec: TableSpec[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:
-        """Return the rows; the same ones at another time while nothing has changed.
-
-        May be called in a thread, once at a time.
-        """
 
 
 # Rows that a session holds
@@ -140,6 +123,10 @@ class OwnRows(Generic[ItemT]):
         )
         self._current = _BuiltRows(items, recipe, rows)
         return rows
+
+
+RowSource: TypeAlias = SessionRows[ItemT] | OwnRows[ItemT]
+"""Gives the rows of a list."""
 
 
 class Making(Generic[ItemT]):

@@ -18,7 +18,6 @@ from karptui.screens.dialogs import Choice, LineScreen, pick
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import shown_of_all
-from karptui.screens.panel import Panel
 from karptui.screens.row_sources import OwnRows
 from karptui.session.answers import Focus, StudyAnswer
 from karptui.solve.catalogue import GOALS, Goal, Parameter
@@ -29,6 +28,7 @@ from karptui.views.study import Study, answer_lines
 from karptui.views.table import Rows
 from karptui.views.wrapping import hanging
 from karptui.whatif.scenario import Opening, Scenario
+from karptui.widgets.titled_pane import Panel
 
 
 class StudyScreen(ListScreen[Any]):

@@ -16,7 +16,6 @@ from textual.widgets import Static
 from karptui.screens.destinations import ToLedger
 from karptui.screens.frame import FrameScreen
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.panel import Panel
 from karptui.screens.row_sources import SessionList
 from karptui.session.answers import TypeReport, TypeSources
 from karptui.session.facts import TypesAround
@@ -27,6 +26,7 @@ from karptui.views.types.columns import types_table, why_text
 from karptui.views.types.ledger import Grid, account_lines, fit_lines, observed_lines, offering_grid, title_pieces
 from karptui.views.types.pools import TABLE, carries, filter_lines, finding_lines, note_of, reason_lines
 from karptui.widgets.sentences import TONE_STYLES, Sentences, phrase
+from karptui.widgets.titled_pane import Panel
 
 WORKING: Final = "computing the types of a new node…"
 CONSEQUENCES: Final[Mapping[str, str]] = {

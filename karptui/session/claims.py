@@ -11,8 +11,7 @@ import msgspec
 from karptui.disruption.termination import Deadline, Expiry, claim_expiry, deadline_of
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim, claim_key
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Node
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry

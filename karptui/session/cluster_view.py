@@ -17,7 +17,7 @@ from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim, node_key
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.pod_predicates import PodPredicates
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.kube.usage import NO_LIVE_USAGE, LiveUsage

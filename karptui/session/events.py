@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim, is_untried
 from karptui.kube.group import group_by
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition, Event
+from karptui.kube.objects import Condition, Event, Node
 from karptui.kube.recent import LastAnswer
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.session.cluster_view import ClusterView

@@ -16,7 +16,7 @@ from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.labels import NODEPOOL, is_disrupted
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.usage import Measured
 from karptui.session.cluster_view import ClusterView

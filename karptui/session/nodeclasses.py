@@ -12,7 +12,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import NODEPOOL, OS
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, NodeClassRef, is_ec2
 from karptui.karpenter.nodepool import NodePool, unread_nodeclasses
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.recent import LastAnswer
 from karptui.session.status import ON_THE_WAY
 

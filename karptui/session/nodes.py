@@ -15,8 +15,7 @@ from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.labels import COMPUTE_TYPE
 from karptui.karpenter.nodeclaim import NodeClaim, node_key
 from karptui.kube import resources
-from karptui.kube.node import Node
-from karptui.kube.objects import EMPTY_LABELS
+from karptui.kube.objects import EMPTY_LABELS, Node
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import ResourceList
 from karptui.kube.timestamps import ABSENT_NS

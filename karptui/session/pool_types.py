@@ -39,7 +39,7 @@ from karptui.karpenter.nodeclass import EC2_KIND, is_auto_mode, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import PodTemplate
 from karptui.kube.quantity import Quantity, QuantityFormat, of_millis, of_units
 from karptui.kube.recent import LastAnswer

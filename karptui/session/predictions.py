@@ -17,7 +17,7 @@ from karptui.disruption.analysis import NextReport
 from karptui.karpenter import labels
 from karptui.karpenter.labels import is_disrupted
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.pending.causes import PodDestination

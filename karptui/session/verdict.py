@@ -30,8 +30,7 @@ from karptui.karpenter.labels import (
 from karptui.karpenter.pdb_limits import PdbLimits, is_always_closed
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
-from karptui.kube.node import Node
-from karptui.kube.objects import Event, controller_of
+from karptui.kube.objects import Event, Node, controller_of
 from karptui.kube.pod import DO_NOT_SCHEDULE, NOT_STARTED, RUN_FAILED, Pod, lost_pods
 from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import untolerated

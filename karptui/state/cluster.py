@@ -14,8 +14,7 @@ from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.node import Node
-from karptui.kube.objects import Event
+from karptui.kube.objects import Event, Node
 from karptui.kube.pod import Pod
 from karptui.kube.workload import DaemonSet, PodDisruptionBudget
 from karptui.state.usage import NodeUsage, PodsByNode

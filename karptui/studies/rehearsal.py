@@ -22,7 +22,7 @@ from karptui.karpenter.inventory import Inventory, unmanaged_nodes
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.karpenter.pod_predicates import is_reschedulable
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.studies.drill import AT_THE_CHEAPEST, DrillLaunch, Placements, left_by
 from karptui.whatif.difference import difference

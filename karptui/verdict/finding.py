@@ -22,8 +22,7 @@ from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.repair_policies import RepairPolicy
 from karptui.kube import resources
-from karptui.kube.node import Node
-from karptui.kube.objects import EMPTY_LABELS, Event
+from karptui.kube.objects import EMPTY_LABELS, Event, Node
 from karptui.kube.resources import ResourceList
 from karptui.kube.timestamps import HOUR_NS
 from karptui.kube.workload import DaemonSet

@@ -17,8 +17,7 @@ from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
 from karptui.karpenter.labels import DISRUPTED_TAINT, GROUP, SPOT
 from karptui.karpenter.nodeclaim import NodeClaim, pool_in_name
 from karptui.kube.group import group_by
-from karptui.kube.node import Node
-from karptui.kube.objects import Event, condition_of
+from karptui.kube.objects import Event, Node, condition_of
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import nano
 from karptui.kube.taints import HARD_EFFECTS, Taint

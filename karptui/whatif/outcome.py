@@ -117,50 +117,33 @@ class PoolFigures(msgspec.Struct, frozen=True, gc=False):
     """Nodes among them without a maximum cost."""
 
 
-class ReplayOutcome:
+class ReplayOutcome(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """The outcome of a replay of one side.
 
     The situation holds its outcome, so the outcome does not hold the situation.
-
-    Args:
-        prepared: The replayed cluster, or a variant, such as without its nodes.
-        books: The prices that Karpenter decides by, by NodePool.
-        prices: Displayed prices; None for the prices that Karpenter decides by.
-        claim_types: The types of its claims in price order.
-        solution: Places of pods; None for `Replay.NEXT`.
-        next_pass: The next disruption; only for `Replay.NEXT`.
-        gone: Provider ids of the nodes that the replay removes.
-        moved: Their pods.
-        refused: Uninitialized nodes by ``namespace/name`` of the moved pods that fit only there.
-        bound: Existing nodes to which kube-scheduler binds pods that Karpenter does not place.
     """
 
-    def __init__(
-        self,
-        mode: Replay,
-        *,
-        prepared: Prepared,
-        books: Mapping[str, ReckonedPrices],
-        prices: NodePrices | None,
-        claim_types: ClaimTypes,
-        solution: Solution | None,
-        next_pass: NextPass | None = None,
-        gone: frozenset[str] = frozenset(),
-        moved: tuple[Pod, ...] = (),
-        refused: Mapping[str, str] = MappingProxyType({}),
-        bound: tuple[FilledStateNode, ...] = (),
-    ) -> None:
-        self.mode = mode
-        self.prepared = prepared
-        self.books = books
-        self.prices = prices
-        self.claim_types = claim_types
-        self.solution = solution
-        self.next_pass = next_pass
-        self.gone = gone
-        self.moved = moved
-        self.refused = refused
-        self._bound = bound
+    mode: Replay
+    prepared: Prepared
+    """The replayed cluster, or a variant, such as without its nodes."""
+    books: Mapping[str, ReckonedPrices]
+    """The prices that Karpenter decides by, by NodePool."""
+    prices: NodePrices | None
+    """Displayed prices; None for the prices that Karpenter decides by."""
+    claim_types: ClaimTypes
+    """The types of its claims in price order."""
+    solution: Solution | None = None
+    """Places of pods; None for `Replay.NEXT`."""
+    next_pass: NextPass | None = None
+    """The next disruption; only for `Replay.NEXT`."""
+    gone: frozenset[str] = frozenset()
+    """Provider ids of the nodes that the replay removes."""
+    moved: tuple[Pod, ...] = ()
+    """Their pods."""
+    refused: Mapping[str, str] = MappingProxyType({})
+    """Uninitialized nodes by ``namespace/name`` of the moved pods that fit only there."""
+    bound: tuple[FilledStateNode, ...] = ()
+    """Existing nodes to which kube-scheduler binds pods that Karpenter does not place."""
 
     @property
     def claims(self) -> tuple[NewClaim, ...]:
@@ -170,7 +153,7 @@ class ReplayOutcome:
     @cached_property
     def nodes(self) -> tuple[FilledStateNode, ...]:
         """Existing nodes that receive pods, by name."""
-        filled = [*(() if self.solution is None else self.solution.nodes), *self._bound]
+        filled = [*(() if self.solution is None else self.solution.nodes), *self.bound]
         pods: dict[str, tuple[Pod, ...]] = {}
         for node in filled:
             pods[node.state.name] = (*pods.get(node.state.name, ()), *node.pods)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import count
+from typing import Any
 
 from msgspec.structs import replace
 
-from karptui.disruption.methods import NextPass, next_pass
+from karptui.disruption.methods import next_pass
 from karptui.disruption.removal import EngineSimulator
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.group import group_by
@@ -52,7 +53,7 @@ def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> ReplayOut
             replayed = replayed if inventory is replayed.inventory else situation.derive(inventory)
         return _next(situation, replayed, reporter)
     solution = solve(replayed.prepared, reporter=reporter)
-    return _outcome(situation, mode, replayed, solution, bound=_bound(replayed.prepared, solution))
+    return _outcome(situation, mode, replayed, solution=solution, bound=_bound(replayed.prepared, solution))
 
 
 def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) -> ReplayOutcome:
@@ -73,7 +74,7 @@ def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) ->
         situation,
         Replay.REMOVE,
         situation,
-        solution,
+        solution=solution,
         gone=gone,
         moved=tuple(pods),
         refused=refused,
@@ -135,33 +136,18 @@ def _next(situation: Situation, replayed: Situation, reporter: Reporter) -> Repl
     before = _counting(reporter, len(replayed.fleet.nodes))
     simulator = EngineSimulator(replayed.prepared, replayed.fleet, before=before)
     upcoming_pass = next_pass(replayed.prepared, replayed.fleet, simulator)
-    return _outcome(situation, Replay.NEXT, replayed, None, upcoming_pass)
+    return _outcome(situation, Replay.NEXT, replayed, next_pass=upcoming_pass)
 
 
-def _outcome(
-    situation: Situation,
-    mode: Replay,
-    replayed: Situation,
-    solution: Solution | None,
-    next_pass: NextPass | None = None,
-    *,
-    gone: frozenset[str] = frozenset(),
-    moved: tuple[Pod, ...] = (),
-    refused: Mapping[str, str] | None = None,
-    bound: tuple[FilledStateNode, ...] = (),
-) -> ReplayOutcome:
+def _outcome(situation: Situation, mode: Replay, replayed: Situation, **results: Any) -> ReplayOutcome:
+    """Return an outcome with its prices; the results are further fields of it."""
     return ReplayOutcome(
-        mode,
+        mode=mode,
         prepared=replayed.prepared,
         books=replayed.books,
         prices=situation.prices,
         claim_types=situation.claim_types,
-        solution=solution,
-        next_pass=next_pass,
-        gone=gone,
-        moved=moved,
-        refused=refused or {},
-        bound=bound,
+        **results,
     )
 
 

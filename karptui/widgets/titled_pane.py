@@ -1,14 +1,19 @@
-"""A framed pane whose title changes often: only the line of the title is drawn again."""
+"""Framed panes whose title changes often: only its line is drawn again; and text next to a table."""
 
 from __future__ import annotations
 
-from typing import Final, Self
+from collections.abc import Callable
+from typing import Final, Generic, Self, TypeAlias
 
 from rich.cells import cell_len
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.geometry import Region
 from textual.widget import Widget
+
+from karptui.views.column import ItemT
+from karptui.views.row import Pieces
+from karptui.widgets.sentences import Sentences
 
 TITLE_EDGES: Final = 2
 """Cells that a frame keeps of the line of its title: a piece of the line at either end."""
@@ -59,3 +64,36 @@ class FittedTitle(Widget):
 
 class TitledPane(Vertical, FittedTitle):
     """Widgets below each other in a frame with a title."""
+
+
+class Panel(VerticalScroll, FittedTitle):
+    """A scrolling panel of text above a table."""
+
+    def __init__(self, name: str, *, can_focus: bool = False) -> None:
+        self.lines = Sentences(id=f"{name}-lines")
+        super().__init__(self.lines, id=f"{name}-panel", can_focus=can_focus)
+
+    def scroll_half(self, step: int) -> None:
+        self.scroll_relative(y=step * max(self.size.height // 2, 1), animate=False)
+
+    def scroll_page(self, step: int) -> None:
+        self.scroll_relative(y=step * max(self.size.height - 1, 1), animate=False)
+
+
+Story: TypeAlias = Callable[[ItemT], tuple[Pieces, ...]]
+"""Returns the text lines of an item."""
+
+
+class StoryLines(Sentences, Generic[ItemT]):
+    """Text about one item."""
+
+    def __init__(self, story: Story[ItemT], *, is_hanging: bool) -> None:
+        super().__init__(id="story")
+        self._story, self._is_hanging = story, is_hanging
+
+    def show(self, item: ItemT | None) -> None:
+        lines = self._story(item) if item is not None else ()
+        if self._is_hanging:
+            self.set_hanging(lines)
+        else:
+            self.set_wrapped(lines)

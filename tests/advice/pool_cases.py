@@ -13,7 +13,7 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget, NodePool
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.taints import Taint, Toleration
 from tests.advice.asking import XLARGE, Case, quiet, reserved_type
 from tests.builders import (

@@ -22,7 +22,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings, parse_settings
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.quantity import of_units
 from karptui.kube.recent import Recent
 from karptui.kube.selectors import NodeSelectorRequirement

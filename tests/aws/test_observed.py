@@ -12,7 +12,7 @@ from karptui.aws.nodeclass import Ec2NodeClass, parse_spec_and_status
 from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGISTERED, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClassRef
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.quantity import Quantity, of_units, parse_quantity
 
 ARCHS = ("amd64", "arm64")

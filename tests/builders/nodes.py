@@ -9,8 +9,7 @@ from karptui.karpenter import labels as karpenter
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Node
 from karptui.kube.taints import Taint
 from tests.builders.instants import DAY_NS, HOUR_NS, NOW_NS
 from tests.builders.parts import a_condition, a_requirement, amounts

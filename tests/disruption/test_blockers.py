@@ -12,7 +12,7 @@ from karptui.disruption.fleet import Fleet, arrivals
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget, NodePool
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.taints import NO_SCHEDULE, Taint
 from tests.builders import (

@@ -20,7 +20,7 @@ from karptui.disruption.termination import (
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import DrainStage, NodeClaim
 from karptui.karpenter.settings import parse_settings
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.kube.taints import NO_SCHEDULE, Taint, Toleration
 from karptui.kube.workload import PodDisruptionBudget

@@ -15,7 +15,7 @@ from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget, NodePool
 from karptui.karpenter.settings import Settings, parse_settings
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.views.why.labels import why_code, why_label
 from karptui.views.why.sentences import refusal_text

@@ -14,8 +14,7 @@ from karptui.disruption.repair import HealthDeletion, health_deletions, legacy_d
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import parse_settings
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Node
 from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodepool, a_pod, present
 from tests.disruption.making import a_claim, prepared
 

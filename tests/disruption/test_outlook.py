@@ -21,7 +21,7 @@ from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget, NodePool
 from karptui.karpenter.settings import parse_settings
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.workload import PodDisruptionBudget

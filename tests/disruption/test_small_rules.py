@@ -24,7 +24,7 @@ from karptui.karpenter.do_not_disrupt import read_value
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import DisruptionBudget
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.workload import Workload
 from tests.builders import (

@@ -15,7 +15,7 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget, NodePool
 from karptui.karpenter.settings import Settings
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.kube.workload import PodDisruptionBudget, Workload
 from karptui.provisioning import prepare

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from karptui.decode.kinds import Kind
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.sources.cluster import reflector
 from karptui.sources.cluster.connection import Impersonation, load_connection

@@ -10,7 +10,7 @@ from karptui.forward.run import forward
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import Settings
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from tests.builders import HOUR_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_nodepool, an_instance_type
 
 SMALL = an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.1})

@@ -12,7 +12,7 @@ from karptui.forward.run import premises
 from karptui.karpenter.labels import DISRUPTED_TAINT, INITIALIZED
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import Settings
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.views.forward.sentences import step_text
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_nodeclaim, a_pod, amounts

@@ -9,7 +9,7 @@ from karptui.forward.play import Play
 from karptui.forward.result import StepKind
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
-from karptui.kube.node import UNSCHEDULABLE_TAINT
+from karptui.kube.objects import UNSCHEDULABLE_TAINT
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_node, a_pdb, a_pod, an_owner

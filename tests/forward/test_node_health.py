@@ -14,8 +14,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import Settings, parse_settings
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Node
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.timestamps import format_timestamp

@@ -24,8 +24,7 @@ from karptui.forward.play import Play
 from karptui.forward.world import World
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Node
 from karptui.kube.pod import Pod
 from karptui.kube.resources import ResourceList
 from karptui.kube.taints import Taint

@@ -11,7 +11,7 @@ from karptui.disruption.analysis import Analysis
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.session.follower import ClusterFollower
 from karptui.session.moments import MomentSource
 from karptui.session.row_server import overview_of

@@ -8,7 +8,7 @@ import pytest
 from karptui.disruption.analysis import NextCommand, NextReport
 from karptui.karpenter.labels import DISRUPTED_TAINT
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.pending.causes import Cause, Diagnosis, PodDestination
 from karptui.pending.groups import PendingGroup, PendingReport

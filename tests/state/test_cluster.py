@@ -5,7 +5,7 @@ import pytest
 from karptui.decode.kinds import WORKLOAD_KINDS, Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.workload import Workload
 from karptui.state.cluster import FIELDS, Links, inventory_of, link, objects_of
 from tests.builders import HOUR_NS, NOW_NS, a_daemonset, a_node, a_nodeclaim, a_pdb, an_event, an_inventory

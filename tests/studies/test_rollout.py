@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from karptui.errors import RequestError
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClassRef
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.studies.rollout import NodeState, RolloutReport, RolloutState, rollout_report
 from karptui.views.rollout import headline, more_lines

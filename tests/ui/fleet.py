@@ -15,8 +15,7 @@ from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition, Event, OwnerReference
+from karptui.kube.objects import Condition, Event, Node, OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import Quantity, parse_quantity
 from karptui.kube.selectors import NodeSelectorRequirement

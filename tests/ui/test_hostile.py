@@ -9,8 +9,7 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition, Event, OwnerReference
+from karptui.kube.objects import Condition, Event, Node, OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint
 from karptui.sources.source import Phase

@@ -3,12 +3,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karptui.clock import FrozenClock
-from karptui.screens.panel import StoryLines
 from karptui.screens.registry import ENTRIES
 from karptui.views.row import Cell
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.row_table import RowTable
 from karptui.widgets.row_table.layout import Placed, text_width
+from karptui.widgets.titled_pane import StoryLines
 from tests.ui.fleet import NOW_NS, screen_text
 from tests.ui.stage import demo_app, layout_of, press, running, settled
 

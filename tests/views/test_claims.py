@@ -14,8 +14,7 @@ from karptui.disruption.drain import DrainState, Hold, WaitingPod
 from karptui.disruption.lanes import Lane, Why
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import DrainStage, NodeClaim
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Node
 from karptui.session.claims import ClaimEntry, expiries_of
 from karptui.views.claims import TABLE, claim_sentences, expiry_line, short_wait, waiting_on
 from karptui.views.filters import compile_query, parse_query

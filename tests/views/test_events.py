@@ -9,8 +9,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition, Event
+from karptui.kube.objects import Condition, Event, Node
 from karptui.kube.pod import PodTrouble
 from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Node
 from karptui.kube.taints import Taint
 from karptui.session.costs import ClusterTotals, Held, Total, totals_of
 from karptui.session.nodes import NodeEntry, PodAccess

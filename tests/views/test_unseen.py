@@ -7,8 +7,7 @@ import pytest
 from karptui.aws.prices import Price, PriceOrigin, PriceSource
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.node import Node
-from karptui.kube.objects import OwnerReference
+from karptui.kube.objects import Node, OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.usage import Sample, Used
 from karptui.session.nodes import NodeEntry, PodAccess

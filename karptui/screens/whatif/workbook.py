@@ -93,29 +93,23 @@ class Workbook:
 
     # Changing the current sheet
 
+    def put(self, sheet: Sheet, why: str) -> None:
+        """Take over a sheet; strokes that follow each other for the same reason are one step."""
+        if sheet != self.sheet:
+            self.histories[self.index] = self.histories[self.index].push(sheet, why)
+
     def write(self, text: str, *, why: str = TYPING) -> None:
-        """Take over the text; strokes that follow each other for the same reason are one step."""
-        if text != self.sheet.text:
-            self._push(replace(self.sheet, text=text), why)
+        self.put(replace(self.sheet, text=text), why)
 
     def put_edits(self, edits: tuple[AnyEdit, ...], why: str) -> None:
         """Take over the edits that are not text."""
-        if edits != self.sheet.edits:
-            self._push(replace(self.sheet, edits=edits), why)
-
-    def put(self, sheet: Sheet, why: str) -> None:
-        if sheet != self.sheet:
-            self._push(sheet, why)
+        self.put(replace(self.sheet, edits=edits), why)
 
     def choose_replay(self, mode: Replay) -> None:
-        if mode is not self.sheet.replay:
-            self._push(replace(self.sheet, replay=mode), "replay mode")
+        self.put(replace(self.sheet, replay=mode), "replay mode")
 
     def rename(self, name: str) -> None:
         self.put(replace(self.sheet, name=name, is_named=True), "name")
-
-    def _push(self, sheet: Sheet, why: str) -> None:
-        self.histories[self.index] = self.histories[self.index].push(sheet, why)
 
     def undo(self) -> str:
         """Undo one step and return its name; empty if there is none."""

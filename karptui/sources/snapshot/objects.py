@@ -14,7 +14,7 @@ from karptui.decode.kinds import CLUSTER_SCOPED, Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.sources.snapshot.text import sentence
 from karptui.state.cluster import FIELDS

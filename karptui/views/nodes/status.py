@@ -9,8 +9,7 @@ import msgspec
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, DrainStage, NodeClaim, deletion_stage, is_untried
 from karptui.kube.durations import DurationError, parse_duration
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition
+from karptui.kube.objects import Condition, Node
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import age_text, short_age_text, span_text
 from karptui.session.nodes import NodeEntry

@@ -15,7 +15,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
 from karptui.karpenter.rules import VERSION_SETTING
 from karptui.karpenter.settings import GATE_DEFAULTS, GATE_PREFIX, Settings, SettingsError, parse_settings
-from karptui.kube.node import cordoned
+from karptui.kube.objects import cordoned
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import DaemonSet, Workload
 from karptui.provisioning import InstanceTypes

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.node import Node, cordoned
+from karptui.kube.objects import Node, cordoned
 from karptui.kube.pod import Pod, PodAffinityTerm, PodTemplate, PodVolume, TopologySpreadConstraint
 from karptui.kube.resources import amounts_document
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm

@@ -18,8 +18,7 @@ from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.pod_predicates import UNSCHEDULABLE
 from karptui.karpenter.rules import MODELLED, Rules, is_modelled, rules_for
-from karptui.kube.node import cordoned
-from karptui.kube.objects import SERVERS_OWN, Condition, OwnerReference, with_condition
+from karptui.kube.objects import SERVERS_OWN, Condition, OwnerReference, cordoned, with_condition
 from karptui.kube.pod import SCHEDULING_GATED, Pod
 from karptui.kube.workload import DaemonSet, Workload
 from karptui.kube.yaml_reader import YamlError, load_documents

@@ -22,8 +22,8 @@ from karptui.whatif.yaml.tree import (
     Problem,
     ProblemSeverity,
     YamlNode,
-    nearest,
     read,
+    trail,
 )
 
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
@@ -187,7 +187,8 @@ def _metadata_violations(metadata: Any, kind: KindSchema) -> Iterator[Violation]
 
 
 def _placed(violation: Violation, document: Document, root: YamlNode, lines: Lines) -> Problem:
-    node, key, depth = nearest(root, violation.path)
+    nodes = trail(root, violation.path)
+    (node, key), depth = nodes[-1], len(nodes) - 1
     message = violation.message
     if depth < len(violation.path) and message.startswith("required"):
         message = f"{'.'.join(str(step) for step in violation.path[depth:])} is {message}"

@@ -91,27 +91,24 @@ class YamlEntry(NamedTuple):
     node: YamlNode
 
 
-def nearest(root: YamlNode, path: Path) -> tuple[YamlNode, YamlNode | None, int]:
-    """Find the deepest node on the way to a path.
+def trail(root: YamlNode, path: Path) -> list[tuple[YamlNode, YamlNode | None]]:
+    """Return the nodes on the way to a path, as far as there are any.
 
-    Returns:
-        The node, the key node that names it (None for the top and for list items), and how many steps were found.
+    With each comes the key node that names it: None for the top and for list items.
     """
-    node, key = root, None
-    for depth, step in enumerate(path):
-        entry = node.entry(step) if isinstance(step, str) else None
-        child = entry.node if entry else _child(node, step)
-        if child is None:
-            return node, key, depth
-        node, key = child, entry.key if entry else None
-    return node, key, len(path)
-
-
-def _child(node: YamlNode, step: str | int) -> YamlNode | None:
-    if isinstance(step, str):
-        entry = node.entry(step)
-        return entry.node if entry else None
-    return node.items[step] if 0 <= step < len(node.items) else None
+    nodes: list[tuple[YamlNode, YamlNode | None]] = [(root, None)]
+    for step in path:
+        node = nodes[-1][0]
+        if isinstance(step, str):
+            entry = node.entry(step)
+            if entry is None:
+                break
+            nodes.append((entry.node, entry.key))
+        elif 0 <= step < len(node.items):
+            nodes.append((node.items[step], None))
+        else:
+            break
+    return nodes
 
 
 class Fault(NamedTuple):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from karptui.kube.yaml_reader import MAX_DEPTH, YamlError, load_documents
 from karptui.whatif.edits import ObjectRef
-from karptui.whatif.yaml.tree import ProblemSeverity, nearest, parse
+from karptui.whatif.yaml.tree import ProblemSeverity, parse, trail
 
 from .yaml_texts import texts
 
@@ -141,19 +141,19 @@ def test_underlines_the_first_of_several_lines() -> None:
 def test_places_are_counted_in_characters() -> None:
     document = parse("a: 😀\nb: 'é'  # x\n").documents[0]
     assert document.root is not None
-    node, _, _ = nearest(document.root, ("b",))
+    node, _ = trail(document.root, ("b",))[-1]
     assert document.text[node.start : node.end] == "'é'"
 
 
 def test_finds_nodes_by_path() -> None:
     document = parse("spec:\n  taints:\n  - key: a\n").documents[0]
     assert document.root is not None
-    result, _, found = nearest(document.root, ("spec", "taints", 0, "key"))
-    assert (result.value, found) == ("a", 4)
-    assert nearest(document.root, ("spec", "taints", 1, "key"))[2] == 2
-    assert nearest(document.root, ("spec", "limits", "cpu"))[2] == 1
-    node, key, depth = nearest(document.root, ("spec", "taints", 0, "value"))
-    assert (node.value, key, depth) == ({"key": "a"}, None, 3)
+    nodes = trail(document.root, ("spec", "taints", 0, "key"))
+    assert (nodes[-1][0].value, len(nodes)) == ("a", 5)
+    assert len(trail(document.root, ("spec", "taints", 1, "key"))) == 3
+    assert len(trail(document.root, ("spec", "limits", "cpu"))) == 2
+    nodes = trail(document.root, ("spec", "taints", 0, "value"))
+    assert (nodes[-1][0].value, nodes[-1][1], len(nodes)) == ({"key": "a"}, None, 4)
 
 
 @given(texts())

@@ -14,7 +14,7 @@ from karptui.disruption.outlook import Outcome
 from karptui.karpenter.nodeclaim import NodeClaim, claim_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.group import group_by
-from karptui.kube.node import Node
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.kube.workload import PodDisruptionBudget
 from karptui.whatif.edits import AnyEdit, ObjectRef
