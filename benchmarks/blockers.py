@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from karptui.kube.node import Node
 from reference import note, print_reference
 
 from karptui.disruption.blockers import BlockerSurvey
@@ -27,13 +28,12 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.karpenter.settings import Settings
-from karptui.kube.node import Node
 from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement
 from karptui.kube.workload import PodDisruptionBudget
-from karptui.provisioning import Prepared, prepare
+from karptui.provisioning.prepared import Prepared, prepare
 
 NOW_NS = 1_795_000_000_000_000_000
 HOUR_NS = 3_600_000_000_000

@@ -19,8 +19,8 @@ from blockers import NOW_NS, fleet, instance_types
 from karptui.aws.evidence import Evidence
 from karptui.disruption.analysis import Analysis
 from karptui.karpenter.settings import Settings
-from karptui.provisioning import prepare
 from karptui.provisioning.overlap import overlap_steps
+from karptui.provisioning.prepared import prepare
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import pool_rows
 from karptui.session.types_of_pools import pool_entries

@@ -27,7 +27,7 @@ from ui_table import SPEC
 from karptui import app as module
 from karptui.screens.registry import ENTRIES
 from karptui.views.table import build_rows
-from karptui.widgets.row_table import RowTable
+from karptui.widgets.row_table.table import RowTable
 from karptui.widgets.textual_compat.dimmed import DimmedScreen, LayeredScreen
 from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.style_rules import StyleRules

@@ -25,7 +25,7 @@ from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.filters import parse_query
 from karptui.views.row import Bar, Cell, Tone
 from karptui.views.table import Sort, TableSpec, build_rows
-from karptui.widgets.row_table import RowTable
+from karptui.widgets.row_table.table import RowTable
 from karptui.widgets.themes import style_sheets, variable_defaults
 
 SIZE = (200, 60)

@@ -37,7 +37,8 @@ from karptui.views.sanitize import clean, page
 if TYPE_CHECKING:
     from karptui.cli.fail_on import FailCondition
     from karptui.config import Config
-    from karptui.provisioning import Prepared, Solution
+    from karptui.provisioning.prepared import Prepared
+    from karptui.provisioning.solution import Solution
     from karptui.sources.snapshot.reader import SnapshotReader
 
 _Savings: TypeAlias = Mapping[str, Sequence[float | None]]
@@ -168,8 +169,8 @@ def answer(
     """Return the answer to one snapshot."""
     from karptui.cli.loading import collector_at_rest, open_snapshot
     from karptui.config import Config
-    from karptui.provisioning import prepare
     from karptui.provisioning.not_modelled import not_modelled
+    from karptui.provisioning.prepared import prepare
 
     try:
         with collector_at_rest():
@@ -215,7 +216,8 @@ def _name_in(path: str) -> str:
 
 def _decide(prepared: Prepared, times: int) -> tuple[float, Solution]:
     """Return the shortest time of several decisions in milliseconds, and the decision."""
-    from karptui.provisioning import prepare, solve
+    from karptui.provisioning.prepared import prepare
+    from karptui.provisioning.solution import solve
 
     if not times:
         return 0.0, solve(prepared)

@@ -19,10 +19,12 @@ from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.timestamps import MINUTE_NS
 from karptui.kube.volumes import IMMEDIATE, SELECTED_NODE, STATIC, PersistentVolumeClaim
-from karptui.provisioning import IgnoredPod, PodError, Prepared, Solution
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
-from karptui.provisioning.solution import NewClaim
+from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.rejection import PodError
+from karptui.provisioning.solution import NewClaim, Solution
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
+from karptui.provisioning.waiting_pods import IgnoredPod
 from karptui.state.cluster import ClusterState
 
 

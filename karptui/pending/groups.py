@@ -16,8 +16,9 @@ from karptui.kube.units import count_text
 from karptui.pending.causes import ENGINE, FAULTY, Cause, Diagnoses, Diagnosis, PodDestination
 from karptui.pending.disagreements import PATIENCE_NS, Disagreement, DisagreementCode, Nominations
 from karptui.pending.messages import FAILED, NO_MESSAGES, PodMessages, with_condition
-from karptui.provisioning import PlacementGate, PodExplanation
+from karptui.provisioning.explain import PodExplanation
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
+from karptui.provisioning.rejection import PlacementGate
 
 MOST_NUMBERS: Final = 6
 """Ordinals that are listed one by one; more are shown as a range or by their number."""

@@ -14,9 +14,10 @@ from karptui.pending.causes import ENGINE, Cause, Diagnoses
 from karptui.pending.disagreements import Nominations, failed_volumes, groups_not_admitted, held_by, scheduler_runs
 from karptui.pending.groups import PendingGroup, PendingReport, fold
 from karptui.pending.messages import messages_about
-from karptui.provisioning import PodExplanation, Prepared, Reporter, Solution, explain
-from karptui.provisioning.reporter import silent
-from karptui.provisioning.solution import solve
+from karptui.provisioning.explain import PodExplanation, explain
+from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.solution import Solution, solve
 from karptui.provisioning.volumes import unread_of_volumes
 from karptui.state.cluster import ClusterState
 

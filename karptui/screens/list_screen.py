@@ -29,7 +29,14 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows, Sort, TableSpec
 from karptui.widgets.prompt import PromptMode
-from karptui.widgets.row_table import ColumnsChanged, MarksChanged, RowHighlighted, RowSelected, RowTable, SortRequested
+from karptui.widgets.row_table.table import (
+    ColumnsChanged,
+    MarksChanged,
+    RowHighlighted,
+    RowSelected,
+    RowTable,
+    SortRequested,
+)
 from karptui.widgets.titled_pane import Panel, Story, StoryLines
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from karptui.pending.groups import PendingGroup
-from karptui.provisioning import NodeRefusal, PodExplanation
+from karptui.provisioning.explain import PodExplanation
 from karptui.provisioning.nearest import furthest
+from karptui.provisioning.node_refusal import NodeRefusal
 from karptui.screens import routes
 from karptui.screens.destinations import ToLedger, ToNode, ToPending
 from karptui.screens.frame import FrameScreen, HelpSections

@@ -9,8 +9,8 @@ from karptui.kube.pod import Pod
 from karptui.pending.causes import ENGINE, Cause, zones_of_volumes
 from karptui.pending.groups import PendingGroup
 from karptui.pending.report_steps import ReportSteps
-from karptui.provisioning import Prepared, Reporter
-from karptui.provisioning.reporter import silent
+from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.reporter import Reporter, silent
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_report import PendingAnswer, PendingEntry, PodDetail, PodSurroundings, answer_of
 from karptui.session.prepare import base_of

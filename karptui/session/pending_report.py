@@ -6,7 +6,7 @@ import msgspec
 
 from karptui.aws.lint import LintFinding
 from karptui.pending.groups import PendingGroup, PendingReport
-from karptui.provisioning import PodExplanation
+from karptui.provisioning.explain import PodExplanation
 from karptui.whatif.remedies.pending.remedy import RemedyReport
 
 

@@ -46,7 +46,7 @@ from karptui.kube.recent import LastAnswer
 from karptui.kube.resources import CPU, MEMORY, PODS
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.units import clock_text, counted, verb
-from karptui.provisioning import InstanceTypes
+from karptui.provisioning.instance_types import InstanceTypes
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodeclasses import UnreadClasses, assumed_nodeclasses, assumed_text, unread_classes, unread_ec2
 from karptui.state.cluster import inventory_of

@@ -15,7 +15,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.pdb_limits import refused_selectors
 from karptui.karpenter.settings import Settings
 from karptui.kube.volumes import unread_text
-from karptui.provisioning import Prepared
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.volumes import unread_of_volumes
 from karptui.session.cluster_view import ClusterView

@@ -16,8 +16,9 @@ from karptui.forward.launching import launch, order_of, ready
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
-from karptui.provisioning import IgnoredPod, Prepared
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import NewClaim, Solution, solve
+from karptui.provisioning.waiting_pods import IgnoredPod
 from karptui.whatif.edits import AnyEdit, CopyPod, ObjectRef, PutObject, ScaleWorkload
 from karptui.whatif.outcome import cost_of_option
 from karptui.whatif.placement_difference import passed_over_text

@@ -23,7 +23,7 @@ from karptui.karpenter.inventory import NotCounted, unmanaged_nodes
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, SPOT, WELL_KNOWN, ZONE
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
-from karptui.provisioning import Prepared
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import with_pauses
 from karptui.provisioning.solution import FilledStateNode, NewClaim, Solution
 from karptui.provisioning.state_node import StateNode

@@ -15,11 +15,10 @@ from karptui.disruption.simulation import no_place
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.group import group_by
 from karptui.kube.pod import Pod
-from karptui.provisioning import IgnoredPod
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.solution import NewClaim
-from karptui.provisioning.waiting_pods import problem_in_short
+from karptui.provisioning.waiting_pods import IgnoredPod, problem_in_short
 from karptui.whatif.difference_lines import (
     ABSENT,
     NOWHERE,

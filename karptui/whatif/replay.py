@@ -13,8 +13,8 @@ from karptui.disruption.removal import EngineSimulator
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.group import group_by
 from karptui.kube.pod import Pod
-from karptui.provisioning import Prepared
 from karptui.provisioning.kube_scheduler import Scheduler, bound_pods, is_kube_scheduled
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.solution import FilledStateNode, Solution, solve
 from karptui.whatif.drift.drift import with_drift

@@ -22,7 +22,8 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
 from karptui.kube.recent import Recent
 from karptui.kube.timestamps import ABSENT_NS
-from karptui.provisioning import InstanceTypes, Prepared, prepare
+from karptui.provisioning.instance_types import InstanceTypes
+from karptui.provisioning.prepared import Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.whatif.difference_lines import ClaimTypes
 from karptui.whatif.edits import AnyEdit, ObjectRef, TakeOut

@@ -20,7 +20,7 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.usage import NO_LIVE_USAGE, LiveUsage
-from karptui.provisioning import prepare
+from karptui.provisioning.prepared import prepare
 from tests.builders import NOW_NS, a_requirement, an_instance_type
 
 _SEVERAL_OF_ONE = re.compile(r"^1 (pod|node)\b(?!.*nodes on their way).*\b(they|their)\b", re.MULTILINE)

@@ -19,7 +19,7 @@ from karptui.cli.loading import load
 from karptui.cli.main import build_parser
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis_steps import AnalysisSteps
-from karptui.provisioning import Prepared, prepare
+from karptui.provisioning.prepared import Prepared, prepare
 from karptui.session.advising import advice_of
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import base_of

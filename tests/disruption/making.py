@@ -15,7 +15,8 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import Settings, parse_settings
 from karptui.kube.objects import Condition
 from karptui.kube.workload import PodTemplateObject
-from karptui.provisioning import Prepared, StateNode, prepare
+from karptui.provisioning.prepared import Prepared, prepare
+from karptui.provisioning.state_node import StateNode
 from tests.builders import (
     DAY_NS,
     HOUR_NS,

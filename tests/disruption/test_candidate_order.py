@@ -23,7 +23,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import Settings
 from karptui.kube.objects import Node
-from karptui.provisioning import prepare
+from karptui.provisioning.prepared import prepare
 from tests.builders import NOW_NS, SECOND_NS, a_node, a_nodepool, a_pod, present
 from tests.disruption.making import LARGE, a_claim, a_fleet, drifted, prepared
 from tests.forward.making import TYPES, a_pair, a_world

@@ -12,7 +12,7 @@ from karptui.disruption.command import Method
 from karptui.disruption.gates import Gate
 from karptui.disruption.lanes import lanes_of
 from karptui.disruption.methods import fleet_of
-from karptui.provisioning import Prepared
+from karptui.provisioning.prepared import Prepared
 from tests.disruption.parity import answer, decisions, events
 from tests.goldens_loading import GOLDENS, load, scenarios
 

@@ -18,7 +18,7 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.kube.workload import PodDisruptionBudget, Workload
-from karptui.provisioning import prepare
+from karptui.provisioning.prepared import prepare
 from karptui.provisioning.state_node import StateNode
 from tests import story_e
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_pdb, a_pod, an_event, an_instance_type, an_owner

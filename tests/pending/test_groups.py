@@ -15,7 +15,7 @@ from karptui.pending.causes import Cause
 from karptui.pending.groups import PendingGroup, PendingReport, folded_name
 from karptui.pending.messages import PodMessage
 from karptui.pending.report_steps import ReportSteps, report_of_pending
-from karptui.provisioning import prepare
+from karptui.provisioning.prepared import prepare
 from karptui.views.pending.sentences import (
     cause_sentence,
     disagreement_text,

@@ -18,7 +18,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.volumes import SELECTED_NODE, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karptui.kube.workload import Workload
 from karptui.pending.report_steps import report_of_pending
-from karptui.provisioning import prepare
+from karptui.provisioning.prepared import prepare
 from karptui.views.pending.sentences import disagreement_text
 from tests.builders import (
     HOUR_NS,

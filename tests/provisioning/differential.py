@@ -14,7 +14,8 @@ from unittest.mock import patch
 
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.quantity import NANO, parse_quantity
-from karptui.provisioning import Solution, topology_group
+from karptui.provisioning import topology_group
+from karptui.provisioning.solution import Solution
 from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.topology import Topology
 from karptui.provisioning.topology_group import DomainChoice, Left, Ruled

@@ -22,9 +22,10 @@ from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSch
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karptui.kube.workload import Service
-from karptui.provisioning import PlacementGate, PodExplanation, PoolExplanation, explain, prepare
+from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
 from karptui.provisioning.nearest import furthest
-from karptui.provisioning.rejection import RequirementsUnmet, TypesExhausted
+from karptui.provisioning.prepared import prepare
+from karptui.provisioning.rejection import PlacementGate, RequirementsUnmet, TypesExhausted
 from karptui.provisioning.solution import provisioning_events, solve
 from karptui.views.pending.gates import miss_text
 from tests.builders import (

@@ -12,8 +12,8 @@ from karptui.kube.pod import DO_NOT_SCHEDULE, PodAffinityTerm, PodVolume, Topolo
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import NO_SCHEDULE, PREFER_NO_SCHEDULE, Taint, Toleration
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim, StorageClass
-from karptui.provisioning import prepare
 from karptui.provisioning.kube_scheduler import Scheduler, bound_pods, enough
+from karptui.provisioning.prepared import prepare
 from tests.builders import NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod, a_requirement, amounts, an_owner
 from tests.forward.making import TYPES
 

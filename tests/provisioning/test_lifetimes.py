@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from karptui.provisioning import explain
+from karptui.provisioning.explain import explain
 from karptui.provisioning.run import Run
 from karptui.provisioning.solution import solve
 from tests.goldens_loading import load

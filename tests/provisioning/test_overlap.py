@@ -8,8 +8,8 @@ from karptui.kube.pod import HostPort, PodVolume
 from karptui.kube.selectors import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
-from karptui.provisioning import prepare
 from karptui.provisioning.overlap import PENDING, PODS_A_STEP, UNMANAGED, Overlap, overlap, overlap_steps
+from karptui.provisioning.prepared import prepare
 from tests import builders
 
 TYPES = (

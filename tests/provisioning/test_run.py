@@ -20,10 +20,11 @@ from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement, Node
 from karptui.kube.taints import Taint, Toleration, untolerated
 from karptui.kube.volumes import CSINode, PersistentVolumeClaim
 from karptui.kube.workload import PodTemplateObject
-from karptui.provisioning import Cancelled, Prepared, Solution, prepare
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano
+from karptui.provisioning.prepared import Prepared, prepare
+from karptui.provisioning.reporter import Cancelled
 from karptui.provisioning.run import Watch
-from karptui.provisioning.solution import provisioning_events, solve
+from karptui.provisioning.solution import Solution, provisioning_events, solve
 from karptui.provisioning.topology_counts import DomainUniverse
 from tests.builders import (
     MINUTE_NS,
@@ -390,7 +391,7 @@ class TestInvariants:
 
 def test_the_answer_does_not_depend_on_the_hash_seed() -> None:
     script = (
-        "import json; from karptui.provisioning import solve;"
+        "import json; from karptui.provisioning.solution import solve;"
         "from tests.goldens_loading import load; from tests.provisioning.scenarios import scenario;"
         "print(json.dumps([solve(load(scenario(seed))).as_json() for seed in range(30)]))"
     )

@@ -24,12 +24,12 @@ from karptui.kube.volumes import (
     unread_text,
 )
 from karptui.kube.workload import PodTemplateObject, Workload
-from karptui.provisioning import Prepared, prepare
 from karptui.provisioning.daemonsets import daemon_pods
 from karptui.provisioning.go_sort import _Sorter, go_least, go_sort
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.provisioning.overlays import OverlayStore, overlaid
 from karptui.provisioning.ports import clash, clashes
+from karptui.provisioning.prepared import Prepared, prepare
 from karptui.provisioning.volumes import VolumeIndex, unread_of_volumes
 from karptui.provisioning.waiting_pods import buffer_pods, requirement_problems
 from tests.builders import (

@@ -18,8 +18,8 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.provisioning import prepare
 from karptui.provisioning.overlap import Overlap
+from karptui.provisioning.prepared import prepare
 from karptui.serving.blockers import PACED_FROM, Remedies, blockers
 from karptui.serving.known_values import known_values, label_values
 from karptui.serving.objects import proportion

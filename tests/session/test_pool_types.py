@@ -27,7 +27,7 @@ from karptui.kube.quantity import parse_quantity
 from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import Taint
 from karptui.pending.causes import Cause, Diagnoses
-from karptui.provisioning import prepare
+from karptui.provisioning.prepared import prepare
 from karptui.provisioning.solution import solve
 from karptui.serving.known_values import known_values
 from karptui.session.cluster_view import ClusterView

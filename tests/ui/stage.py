@@ -22,8 +22,8 @@ from karptui.sources.evidence import EvidenceSource
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Source
-from karptui.widgets.row_table import RowTable
 from karptui.widgets.row_table.layout import Layout
+from karptui.widgets.row_table.table import RowTable
 from tests.canvas import draw
 from tests.event_loop import settle
 from tests.stepped_analyst import SteppedAnalyst

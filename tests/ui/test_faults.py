@@ -12,7 +12,7 @@ from textual.worker import WorkerFailed
 from karptui.app import KarptuiApp
 from karptui.screens.nodes import NodesScreen
 from karptui.session.follower import ClusterFollower
-from karptui.widgets.row_table import RowTable
+from karptui.widgets.row_table.table import RowTable
 from tests.canvas import draw_at_once
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import FleetSource, lines_of

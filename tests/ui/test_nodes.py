@@ -20,8 +20,8 @@ from karptui.screens.text import TextScreen
 from karptui.screens.types import TypeLedgerScreen
 from karptui.views.verdict.sentence import pending_reasons, sentence
 from karptui.widgets.info_line import InfoLine
-from karptui.widgets.row_table import RowTable
 from karptui.widgets.row_table.canvas import HEADER_LINES
+from karptui.widgets.row_table.table import RowTable
 from karptui.widgets.sentences import Sentences
 from tests.builders import NOW_NS
 from tests.ui.conftest import MakeApp

@@ -29,7 +29,7 @@ from karptui.whatif.scenario import Opening
 from karptui.whatif.sheet import Sheet
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.prompt import Prompt, PromptInput
-from karptui.widgets.row_table import RowTable
+from karptui.widgets.row_table.table import RowTable
 from tests.builders import NOW_NS
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import a_fleet, status

@@ -6,8 +6,8 @@ from karptui.clock import FrozenClock
 from karptui.screens.registry import ENTRIES
 from karptui.views.row import Cell
 from karptui.widgets.key_line import KeyLine
-from karptui.widgets.row_table import RowTable
 from karptui.widgets.row_table.layout import Placed, text_width
+from karptui.widgets.row_table.table import RowTable
 from karptui.widgets.titled_pane import StoryLines
 from tests.ui.fleet import NOW_NS, screen_text
 from tests.ui.stage import demo_app, layout_of, press, running, settled

@@ -3,7 +3,7 @@ from __future__ import annotations
 from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.node_verdict import Replacement
 from karptui.karpenter.settings import Settings
-from karptui.provisioning import prepare
+from karptui.provisioning.prepared import prepare
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import going_nodes
 from karptui.session.prepare import prepare_view

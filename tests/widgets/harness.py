@@ -10,7 +10,7 @@ from textual.widget import Widget
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.pick_list import LineList
 from karptui.widgets.prompt import Prompt
-from karptui.widgets.row_table import MarksChanged, RowHighlighted, RowSelected, SortRequested
+from karptui.widgets.row_table.table import MarksChanged, RowHighlighted, RowSelected, SortRequested
 from karptui.widgets.themes import OWN_THEMES, style_sheets, variable_defaults
 from karptui.widgets.top_bar import TabLine
 

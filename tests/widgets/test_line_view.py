@@ -14,7 +14,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.widgets.info_line import InfoLine, fitted
 from karptui.widgets.line_view import ScrollColumn, Thumb
 from karptui.widgets.pick_list import Line, LineList
-from karptui.widgets.row_table import RowTable
+from karptui.widgets.row_table.table import RowTable
 from karptui.widgets.sentences import Sentences
 from tests.builders import texts_of
 from tests.widgets.harness import WidgetApp

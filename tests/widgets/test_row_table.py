@@ -10,8 +10,8 @@ from textual.pilot import Pilot
 from karptui.views.column import Column, Fields, Heading
 from karptui.views.row import Bar, Cell, Span, Tone, text_cell
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
-from karptui.widgets.row_table import MarksChanged, RowHighlighted, RowSelected, RowTable, SortRequested
 from karptui.widgets.row_table.canvas import Cursor
+from karptui.widgets.row_table.table import MarksChanged, RowHighlighted, RowSelected, RowTable, SortRequested
 from tests.widgets.harness import WidgetApp
 
 

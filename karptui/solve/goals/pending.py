@@ -12,7 +12,7 @@ from karptui.karpenter.labels import AWS_GROUP
 from karptui.kube.group import group_by
 from karptui.kube.pod import Pod
 from karptui.kube.units import counted, verb
-from karptui.provisioning import PodExplanation, explain
+from karptui.provisioning.explain import PodExplanation, explain
 from karptui.provisioning.solution import Solution
 from karptui.solve.answer import (
     FEWER_CHANGES,

@@ -7,7 +7,7 @@ from typing import Any
 from karptui.kube.units import age_text, count_text
 from karptui.pending.causes import FAULTY
 from karptui.pending.groups import MOST_DESTINATIONS, PendingGroup
-from karptui.provisioning import PodExplanation, PoolExplanation
+from karptui.provisioning.explain import PodExplanation, PoolExplanation
 from karptui.session.pending_report import PendingEntry, PodDetail, PodSurroundings
 from karptui.views.pending.columns import TABLE as PENDING
 from karptui.views.pending.gates import (

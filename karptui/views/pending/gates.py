@@ -18,12 +18,13 @@ from karptui.kube import resources
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from karptui.kube.units import amount_text, count_text, counted, first_of, lacking_text
-from karptui.provisioning import NodeRefusal, PlacementGate, PodExplanation, PoolExplanation
-from karptui.provisioning.explain import NearestMiss
+from karptui.provisioning.explain import NearestMiss, PodExplanation, PoolExplanation
 from karptui.provisioning.nearest import is_for_daemons
+from karptui.provisioning.node_refusal import NodeRefusal
 from karptui.provisioning.rejection import (
     LimitReached,
     NotReservable,
+    PlacementGate,
     Rejection,
     RequirementsUnmet,
     ReservationsFull,

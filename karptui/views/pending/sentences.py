@@ -30,10 +30,10 @@ from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
 from karptui.pending.disagreements import COUNTS_POD_REQUESTS, NOT_LAUNCHED, Disagreement, DisagreementCode
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import FAILED, PodMessage
-from karptui.provisioning import PlacementGate, PodExplanation, PoolExplanation
+from karptui.provisioning.explain import PodExplanation, PoolExplanation
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.nearest import furthest, named_pools
-from karptui.provisioning.rejection import TaintsNotTolerated, TypesExhausted
+from karptui.provisioning.rejection import PlacementGate, TaintsNotTolerated, TypesExhausted
 from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.session.answers import Overview
 from karptui.session.pending_report import PendingEntry

@@ -18,7 +18,7 @@ from karptui.karpenter.settings import GATE_DEFAULTS, GATE_PREFIX, Settings, Set
 from karptui.kube.objects import cordoned
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import DaemonSet, Workload
-from karptui.provisioning import InstanceTypes
+from karptui.provisioning.instance_types import InstanceTypes
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,

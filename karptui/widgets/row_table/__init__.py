@@ -1,14 +1,3 @@
 """The one table of karptui: rows drawn line by line, as quick with a hundred thousand of them as with ten."""
 
 from __future__ import annotations
-
-from karptui.widgets.row_table.table import (
-    ColumnsChanged,
-    MarksChanged,
-    RowHighlighted,
-    RowSelected,
-    RowTable,
-    SortRequested,
-)
-
-__all__ = ["ColumnsChanged", "MarksChanged", "RowHighlighted", "RowSelected", "RowTable", "SortRequested"]

@@ -21,9 +21,9 @@ from karptui.kube.taints import Taint
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.pending.messages import PodMessage, PodMessages
 from karptui.pending.report_steps import ReportSteps, report_of_pending
-from karptui.provisioning import PodExplanation, PoolExplanation, explain, prepare
+from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
 from karptui.provisioning.nearest import furthest
-from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.prepared import Prepared, prepare
 from karptui.provisioning.rejection import NoTemplates, NotReservable, ReservationsFull
 from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView

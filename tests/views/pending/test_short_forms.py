@@ -21,8 +21,8 @@ from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.pending.causes import zones_of_volumes
 from karptui.pending.messages import PodMessage
 from karptui.pending.report_steps import report_of_pending
-from karptui.provisioning import prepare
 from karptui.provisioning.node_refusal import NodeRefusal
+from karptui.provisioning.prepared import prepare
 from karptui.provisioning.rejection import PlacementGate
 from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.session.cluster_view import ClusterView

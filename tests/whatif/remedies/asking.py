@@ -14,8 +14,9 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
 from karptui.kube.resources import amounts_document
-from karptui.provisioning import PodExplanation, Solution, explain, prepare
-from karptui.provisioning.solution import solve
+from karptui.provisioning.explain import PodExplanation, explain
+from karptui.provisioning.prepared import prepare
+from karptui.provisioning.solution import Solution, solve
 from karptui.whatif.edits import SetField
 from karptui.whatif.edits.document import requirement_documents, taint_document
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, ChangedObjects

@@ -11,7 +11,7 @@ from karptui.aws.cluster_types import cluster_types
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
-from karptui.provisioning import explain
+from karptui.provisioning.explain import explain
 from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView
 from karptui.state.cluster import inventory_of

@@ -9,7 +9,7 @@ from karptui.karpenter.labels import KEY_ALIASES, NODEPOOL
 from karptui.kube.pod import DO_NOT_SCHEDULE, PodTemplate
 from karptui.kube.resources import PODS
 from karptui.kube.taints import Taint
-from karptui.provisioning import PoolExplanation
+from karptui.provisioning.explain import PoolExplanation
 from karptui.provisioning.rejection import (
     DomainUnreachable,
     RequirementsUnmet,

@@ -15,10 +15,11 @@ from karptui.kube.resources import CPU, NODES
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
 from karptui.kube.units import is_in_bytes
-from karptui.provisioning import NewClaim, PoolExplanation
 from karptui.provisioning.catalogue import Catalogue, bits
+from karptui.provisioning.explain import PoolExplanation
 from karptui.provisioning.prepared import Variant
 from karptui.provisioning.rejection import LimitReached, RequirementsUnmet, TaintsNotTolerated, TypesExhausted
+from karptui.provisioning.solution import NewClaim
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.type_index import NO_PRICE
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField

@@ -13,9 +13,10 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU
 from karptui.kube.units import amount_text, is_in_bytes, mebibytes_text
-from karptui.provisioning import PodExplanation, Prepared, Reporter, Solution
-from karptui.provisioning.reporter import silent
-from karptui.provisioning.solution import solve
+from karptui.provisioning.explain import PodExplanation
+from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.solution import Solution, solve
 from karptui.whatif.difference_lines import ClaimTypes
 from karptui.whatif.edits import AnyEdit, EditError, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply

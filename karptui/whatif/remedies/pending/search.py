@@ -15,9 +15,9 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import MEMORY, PODS, Shortage
 from karptui.kube.workload import DaemonSet
-from karptui.provisioning import PodExplanation, PoolExplanation, Reporter, Solution
-from karptui.provisioning.reporter import silent
-from karptui.provisioning.solution import solve
+from karptui.provisioning.explain import PodExplanation, PoolExplanation
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.solution import Solution, solve
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField, SetSetting
 from karptui.whatif.remedies.pending.pods import pod_trials
 from karptui.whatif.remedies.pending.pools import pool_trials
