@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable
 
-from karptui.kube.node import Node
 from reference import note, print_reference
 
 from karptui.disruption.blockers import BlockerSurvey
@@ -28,7 +27,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.karpenter.settings import Settings
-from karptui.kube.objects import Condition, OwnerReference
+from karptui.kube.objects import Condition, Node, OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement

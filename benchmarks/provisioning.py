@@ -23,7 +23,6 @@ import sys
 import time
 from functools import cache
 
-from karptui.kube.node import Node
 from reference import note, print_reference
 
 from karptui.karpenter import labels as karpenter
@@ -33,7 +32,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
-from karptui.kube.objects import Condition, OwnerReference
+from karptui.kube.objects import Condition, Node, OwnerReference
 from karptui.kube.pod import Pod, PodAffinityTerm, PodTemplate, TopologySpreadConstraint, WeightedPodAffinityTerm
 from karptui.kube.quantity import Quantity, parse_quantity
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm

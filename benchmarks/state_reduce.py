@@ -18,8 +18,7 @@ from reference import note, print_reference
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import NODEPOOL
-from karptui.kube.node import Node
-from karptui.kube.objects import OwnerReference
+from karptui.kube.objects import Node, OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
 from karptui.state.cluster import EMPTY, ClusterState, inventory_of

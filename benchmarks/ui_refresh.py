@@ -23,8 +23,7 @@ from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.kube.node import Node
-from karptui.kube.objects import Condition, OwnerReference
+from karptui.kube.objects import Condition, Node, OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
 from karptui.sources.source import Mailbox, Phase, SourceStatus
