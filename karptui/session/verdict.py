@@ -27,12 +27,11 @@ from karptui.karpenter.labels import (
     SAFE_TO_EVICT,
     is_disrupted,
 )
-from karptui.karpenter.pdb_limits import PdbLimits, is_always_closed
+from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
 from karptui.kube.objects import Event, Node, controller_of
 from karptui.kube.pod import DO_NOT_SCHEDULE, NOT_STARTED, RUN_FAILED, Pod, lost_pods
-from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import untolerated
 from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import age_text, counted
@@ -60,7 +59,6 @@ from karptui.verdict.finding import (
     ClusterFinding,
     FindingSeverity,
     OutlivedPod,
-    PdbCounts,
     StartingPod,
     Unobserved,
     VerdictCase,
@@ -135,15 +133,9 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             unchecked=(*_unchecked(view, now_ns), *map(plural, unread)),
             pools=tuple(view.state.nodepools.values()),
             limits=tuple(limit_lines(view, pause)),
-            closed_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if is_always_closed(pdb)),
-            pdb_counts={
-                pdb.key: PdbCounts(pdb.current_healthy, pdb.desired_healthy, pdb.expected_pods)
-                for pdb in view.state.pdbs.values()
-            },
-            namespace_pdbs=frozenset(pdb.key for pdb in view.state.pdbs.values() if pdb.selector == LabelSelector()),
+            pdbs=view.state.pdbs,
             eviction_webhook=dead_webhook(view, *EVICTIONS) or (),
             node_webhook=dead_webhook(view, *REGISTRATIONS) or (),
-            uncounted_pdbs={pdb.key: pdb.sync_error for pdb in view.state.pdbs.values() if pdb.sync_error},
             hidden=tuple(_hidden_text(view, kind) for kind in hidden),
             ignored={
                 plural(kind): _severity(kind, is_list=from_file and Kind.EVENT in view.hidden)

@@ -16,7 +16,9 @@ from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
 from karptui.karpenter.labels import TERMINATION_FINALIZER
 from karptui.karpenter.nodeclaim import DRAINED, DrainStage, deletion_stage
 from karptui.kube.group import group_by
+from karptui.kube.selectors import LabelSelector
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
+from karptui.kube.workload import PodDisruptionBudget
 from karptui.provisioning.pool_order import usable_pools
 from karptui.verdict.controller import has_leader, is_running
 from karptui.verdict.finding import (
@@ -59,7 +61,7 @@ def held(case: VerdictCase) -> Iterator[ClusterFinding]:
         why = holder_of(line)
         if why is not None:
             by_template = why is WhyCode.NODE_DND and line.pool in protecting
-            manner = Manner.BY_TEMPLATE if by_template else manner_of(line, why, case.closed_pdbs)
+            manner = Manner.BY_TEMPLATE if by_template else manner_of(line, why, case)
             groups.setdefault((why, manner), []).append(line)
     for (why, manner), lines in groups.items():
         for part in _apart(why, lines) if why in NAMED_HOLDERS else (lines,):
@@ -111,11 +113,11 @@ def is_repair(line: VerdictNode) -> bool:
     return line.findings is not None and line.findings.why.method == Method.REPAIR
 
 
-def manner_of(line: VerdictNode, why: WhyCode, closed_pdbs: Collection[str]) -> Manner:
+def manner_of(line: VerdictNode, why: WhyCode, case: VerdictCase) -> Manner:
     """Return whether a node's blocker may end, and why."""
     blockers = own_blockers(line, why)
     if why is WhyCode.PDB:
-        is_closed = any(blocker.code is Code.PDB_MULTIPLE or blocker.value in closed_pdbs for blocker in blockers)
+        is_closed = any(blocker.code is Code.PDB_MULTIPLE or case.never_allows(blocker.value) for blocker in blockers)
         return Manner.NEVER if is_closed else Manner.PLAIN
     if why is WhyCode.BUDGET and line.findings is not None and line.findings.why.of:
         return Manner.USED_UP
@@ -147,6 +149,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
     ready = [line.node.ready for line in draining if line.node is not None]
     sick = [state.last_transition_ns for state in ready if state is not None and state.status != "True"]
     at_once = _at_once(lines, case) if code is not FindingCode.BUDGET else None
+    pdb = _only_pdb(blockers, case) if code is FindingCode.PDB else None
     opens = [end for line in lines for b in own_blockers(line, WhyCode.BUDGET) if (end := b.until_ns) is not None]
     return ClusterFinding(
         severity=FindingSeverity.INFO if is_over or is_brief else FindingSeverity.WARNING,
@@ -174,8 +177,8 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         detail=_method(lines) if code is FindingCode.BUDGET else _detail(blockers, code, case),
         reasons=closed_reasons(lines, case) if code is FindingCode.BUDGET else _initiators(lines),
         words=_method(lines),
-        of_namespace=_of_namespace(blockers, case) if code is FindingCode.PDB else 0,
-        pdb_counts=_counts(blockers, case) if code is FindingCode.PDB else PdbCounts(),
+        of_namespace=_of_namespace(pdb),
+        pdb_counts=PdbCounts(pdb.current_healthy, pdb.desired_healthy, pdb.expected_pods) if pdb else PdbCounts(),
         pools=tuple(sorted({line.pool for line in lines})) if manner is Manner.BY_TEMPLATE else (),
         used_by=users_of({line.pool for line in lines}, case) if manner is Manner.USED_UP else (),
         manner=manner,
@@ -201,22 +204,15 @@ def _advances(lines: Sequence[VerdictNode], blockers: Sequence[Blocker], manner:
     return bool(pods) and evicted.issuperset(pod.rpartition("-")[0] for pod in pods)
 
 
-def _of_namespace(blockers: Sequence[Blocker], case: VerdictCase) -> int:
-    """Return the pods of the only PodDisruptionBudget of blockers if it selects a whole namespace of them, else 0."""
-    budget = _only_budget(blockers)
-    pods = case.pdb_counts[budget].pods if budget in case.namespace_pdbs else 0
-    return pods if pods > 1 else 0
+def _of_namespace(pdb: PodDisruptionBudget | None) -> int:
+    """Return the pods of a PodDisruptionBudget if it selects a whole namespace of them, else 0."""
+    return pdb.expected_pods if pdb and pdb.selector == LabelSelector() and pdb.expected_pods > 1 else 0
 
 
-def _counts(blockers: Sequence[Blocker], case: VerdictCase) -> PdbCounts:
-    """Return the pods of the only PodDisruptionBudget of blockers."""
-    return case.pdb_counts.get(_only_budget(blockers), PdbCounts())
-
-
-def _only_budget(blockers: Sequence[Blocker]) -> str:
-    """Return the only PodDisruptionBudget of blockers (``namespace/name``); empty if there are several."""
+def _only_pdb(blockers: Sequence[Blocker], case: VerdictCase) -> PodDisruptionBudget | None:
+    """Return the only PodDisruptionBudget of blockers; None if there are several."""
     budgets = {blocker.value for blocker in blockers}
-    return budgets.pop() if len(budgets) == 1 else ""
+    return case.pdbs.get(budgets.pop()) if len(budgets) == 1 else None
 
 
 def closed_reasons(lines: Sequence[VerdictNode], case: VerdictCase, *methods: Method) -> tuple[str, ...]:
@@ -273,7 +269,8 @@ def _initiators(lines: Sequence[VerdictNode]) -> tuple[str, ...]:
 
 def _detail(blockers: Sequence[Blocker], code: FindingCode, case: VerdictCase) -> str:
     if code is FindingCode.PDB:
-        errors = {case.uncounted_pdbs.get(blocker.value, "") for blocker in blockers}
+        pdbs = [case.pdbs.get(blocker.value) for blocker in blockers]
+        errors = {pdb.sync_error if pdb is not None else "" for pdb in pdbs}
         return errors.pop() if len(errors) == 1 else ""
     return next((blocker.message for blocker in blockers if code is FindingCode.REPAIR_HELD), "")
 

@@ -67,7 +67,7 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
             continue
         reasons = Counter(_drift_reason(line) for line in lines)
         reason = reasons.most_common(1)[0][0]
-        manners = Counter(manner_of(line, WhyCode.BUDGET, ()) for line in lines if _drift_reason(line) == reason)
+        manners = Counter(manner_of(line, WhyCode.BUDGET, case) for line in lines if _drift_reason(line) == reason)
         ends = [b.until_ns for line in lines for b in own_blockers(line, WhyCode.BUDGET) if b.until_ns is not None]
         is_budget = reason == Code.BUDGET_ZERO
         used_by = users_of({name}, case) if is_budget and manners.most_common(1)[0][0] is Manner.USED_UP else ()

@@ -20,12 +20,13 @@ from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.pdb_limits import is_always_closed
 from karptui.karpenter.repair_policies import RepairPolicy
 from karptui.kube import resources
 from karptui.kube.objects import EMPTY_LABELS, Event, Node
 from karptui.kube.resources import ResourceList
 from karptui.kube.timestamps import HOUR_NS
-from karptui.kube.workload import DaemonSet
+from karptui.kube.workload import DaemonSet, PodDisruptionBudget
 
 
 class FindingSeverity(StrEnum):
@@ -758,12 +759,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Parts of the program that have not answered yet, in the plural: without them nothing is called healthy."""
     pools: Sequence[NodePool] = ()
     limits: Sequence[LimitLine] = ()
-    closed_pdbs: Collection[str] = ()
-    """``namespace/name`` of PodDisruptionBudgets that can never allow an eviction."""
-    pdb_counts: Mapping[str, PdbCounts] = MappingProxyType({})
-    """Pods of each PodDisruptionBudget (``namespace/name``)."""
-    namespace_pdbs: Collection[str] = ()
-    """PodDisruptionBudgets (``namespace/name``) that select every pod of their namespace."""
+    pdbs: Mapping[str, PodDisruptionBudget] = MappingProxyType({})
+    """By ``namespace/name``."""
     eviction_webhook: tuple[str, ...] = ()
     """A webhook without whose answer evictions fail, its Service, and the port that this lacks; empty without one.
 
@@ -771,8 +768,6 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """
     node_webhook: tuple[str, ...] = ()
     """The same of a webhook without whose answer Karpenter cannot register nodes."""
-    uncounted_pdbs: Mapping[str, str] = EMPTY_LABELS
-    """PodDisruptionBudgets (``namespace/name``) whose pods Kubernetes cannot count, with the error."""
     hidden: Sequence[str] = ()
     """Kinds that may not be listed, in the plural."""
     ignored: Mapping[str, FindingSeverity] = MappingProxyType({})
@@ -801,6 +796,10 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     def durations(self) -> Durations:
         """How long its nodes usually take to start."""
         return observed(line.claim for line in self.nodes if line.claim is not None)
+
+    def never_allows(self, pdb: str) -> bool:
+        """Return whether a PodDisruptionBudget (``namespace/name``) can never allow an eviction."""
+        return pdb in self.pdbs and is_always_closed(self.pdbs[pdb])
 
     @cached_property
     def events_by_reason(self) -> Mapping[str, Sequence[Event]]:

@@ -100,7 +100,7 @@ def _lasts(blocker: Blocker, end_ns: int, case: VerdictCase) -> bool:
     """
     if blocker.until_ns is not None and blocker.until_ns < end_ns and not blocker.blocks_drain:
         return False
-    if blocker.code is not Code.PDB_EXHAUSTED or blocker.value in case.closed_pdbs:
+    if blocker.code is not Code.PDB_EXHAUSTED or case.never_allows(blocker.value):
         return True
     return blocker.since_ns is not None and case.now_ns - blocker.since_ns >= end_ns - case.now_ns
 
