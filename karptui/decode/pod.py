@@ -34,7 +34,17 @@ from karptui.decode.pod_template import (
 )
 from karptui.decode.pod_wire import NO_TEXT, TextPod
 from karptui.decode.wire import WireCondition, WireMeta, WireOwner, WireTerm, required_name, timestamp
-from karptui.kube.pod import ENDED, NO_TROUBLE, SCHEDULING_GATED, UNSTARTABLE, Pod, PodTemplate, PodTrouble, PodVolume
+from karptui.kube.pod import (
+    ENDED,
+    INITIALIZING,
+    NO_TROUBLE,
+    SCHEDULING_GATED,
+    UNSTARTABLE,
+    Pod,
+    PodTemplate,
+    PodTrouble,
+    PodVolume,
+)
 from karptui.kube.resources import ResourceList
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 
@@ -347,7 +357,11 @@ def _trouble(
             is_unstarted = ended is not None and ended.reason in UNSTARTABLE
             reported = ended.message if ended is not None and is_unstarted else state.waiting.message
             message = (reported or "")[:_LONGEST_MESSAGE]
-            init = _name_of(wire.name) if any(wire is other for other in of_init) else ""
+            own = [other for other in of_init if other is wire]
+            if waiting_reason == INITIALIZING:  # of a container that waits for the last one that runs
+                states = ((other, other.state) for other in of_init)
+                own = [other for other, now in states if now and not now.waiting and not now.terminated]
+            init = _name_of(own[-1].name) if own else ""
             return PodTrouble(message, (ended.exit_code or 0) if ended is not None else 0, init_container=init)
         return NO_TROUBLE
     if len(statuses) > 1 and status.phase == "Running":

@@ -235,9 +235,14 @@ def _least(a: int | None, b: int | None) -> int | None:
 class UndefinedKey(msgspec.Struct, frozen=True):
     """A requirement for a label that the other side does not define."""
 
-    key: str
+    incoming: Requirement
     hint: str = ""
     """Known label that the key may be a typo of; empty if none."""
+
+    @property
+    def key(self) -> str:
+        """The label."""
+        return self.incoming.key
 
     def __str__(self) -> str:
         typo = f' (typo of "{self.hint}"?)' if self.hint else ""
@@ -384,7 +389,7 @@ class Requirements:
         for requirement in sorted(incoming, key=lambda r: r.key):
             if requirement.key in self._by_key or requirement.key in allow_undefined or requirement.is_negative:
                 continue
-            return [UndefinedKey(requirement.key, self._hint(requirement.key, allow_undefined))]
+            return [UndefinedKey(requirement, self._hint(requirement.key, allow_undefined))]
         return self.conflicts(incoming)
 
     def compatible(self, incoming: Requirements, allow_undefined: AbstractSet[str] = _NOTHING) -> bool:

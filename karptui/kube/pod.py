@@ -216,7 +216,9 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, eq=False, weakref=T
         return not is_of_node and controller_of(self.owners) is None
 
 
-CREATING: Final = frozenset({"ContainerCreating", "PodInitializing"})
+INITIALIZING: Final = "PodInitializing"
+"""Waiting reason of containers before whose start an init container must end."""
+CREATING: Final = frozenset({"ContainerCreating", INITIALIZING})
 """Waiting reasons of every container that starts."""
 NOT_STARTED: Final = CREATING | {
     "CreateContainerConfigError",
@@ -245,7 +247,7 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
     gates: tuple[str, ...] = ()
     """Scheduling gates that are left."""
     init_container: str = ""
-    """The init container that waits, empty if another container does."""
+    """The init container that waits, or that others wait for; empty if another container does."""
     readiness_gate: str = ""
     """The readiness gate that alone keeps a running pod from being ready."""
     finalizers: tuple[str, ...] = ()

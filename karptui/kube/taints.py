@@ -76,3 +76,8 @@ def untolerated(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) ->
     Rule: ``Taints.Tolerates`` in Karpenter's pkg/scheduling/taints.go.
     """
     return [taint for taint in taints if not any(toleration.tolerates(taint) for toleration in tolerations)]
+
+
+def forbidding(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> list[Taint]:
+    """Return the taints that no toleration covers, and that do not only prefer other pods."""
+    return untolerated((taint for taint in taints if taint.effect != PREFER_NO_SCHEDULE), tolerations)

@@ -17,6 +17,7 @@ from karptui.karpenter.requirements import IN, Requirements
 from karptui.kube.pod import SCHEDULING_GATED, Pod
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement, NodeSelectorTerm
+from karptui.kube.taints import forbidding
 from karptui.kube.timestamps import MINUTE_NS
 from karptui.kube.volumes import IMMEDIATE, SELECTED_NODE, STATIC, PersistentVolumeClaim
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
@@ -120,7 +121,7 @@ class Diagnoses:
         for filled in solution.nodes:
             destination = PodDestination(node=filled.state.name, nodepool=filled.state.nodepool_name)
             self._destinations.update((pod.uid, destination) for pod in filled.pods)
-        self._guessed = prepared.guessed_pools
+        self._guessed = [pool for pool in prepared.pools if pool.name in prepared.guessed_pools]
         self._unknown: set[str] = set()
         """Pods that go to a type without a known value for a label that they or the NodePool require."""
         for claim in solution.claims:
@@ -140,7 +141,7 @@ class Diagnoses:
         if self._lacks_nodes:
             return Diagnosis(Cause.NODES_UNREAD)
         if (error := self._errors.get(pod.key)) is not None:
-            return Diagnosis(self._unplaced(error), error=error)
+            return Diagnosis(self._unplaced(pod, error), error=error)
         if pod.uid in self._unknown:
             return Diagnosis(Cause.UNKNOWN)
         destination = self._destinations.get(pod.uid)
@@ -148,10 +149,11 @@ class Diagnoses:
             return Diagnosis(Cause.UNTRIED)
         return Diagnosis(Cause.NODE if destination.node else Cause.CLAIM, destination)
 
-    def _unplaced(self, error: PodError) -> Cause:
+    def _unplaced(self, pod: Pod, error: PodError) -> Cause:
         if error.is_reserved:
             return Cause.FULL if error.full_pool else Cause.RESERVED
-        return Cause.UNKNOWN if error.hangs_on(self._guessed.keys()) else Cause.UNPLACED
+        guessed = {pool.name for pool in self._guessed if not forbidding(pool.taints, pod.template.tolerations)}
+        return Cause.UNKNOWN if error.hangs_on(guessed) else Cause.UNPLACED
 
     def _outside(self, pod: Pod) -> Cause | None:
         """Return the cause why Karpenter does not schedule a pod, None if it does.

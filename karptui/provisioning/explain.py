@@ -19,7 +19,7 @@ from karptui.kube.objects import condition_of
 from karptui.kube.pod import Pod
 from karptui.kube.resources import ResourceList, Shortage
 from karptui.kube.selectors import NodeSelectorTerm
-from karptui.kube.taints import untolerated
+from karptui.kube.taints import forbidding, untolerated
 from karptui.kube.units import counted
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.claim_check import Fit
@@ -228,14 +228,20 @@ def _explain_skipped(run: Run, pod: Pod, pool: NodePool, *, is_served: bool) -> 
     if pool.name in prepared.left_out and may_go_to(pod, pool, requirements):
         combined = requirements.merge(Requirements.from_labels(pod.template.node_selector))
         refused = refused_text(prepared.types_by_pool.get(pool.name, ()), combined, pod.requests)
+    types_seen = prepared.guessed_pools.get(pool.name)
+    is_unseen = types_seen == 0 and pool.name in prepared.left_out
+    # Taints reject the pod whatever types there are.
+    taints = forbidding(pool.taints, pod.template.tolerations) if is_unseen else []
     return PoolExplanation(
         nodepool=pool.name,
         weight=pool.weight,
         position=-1,
-        takes_no_part=refused or skip_text(pool, is_served=is_served, left_out=prepared.left_out),
+        failed=PlacementGate.TAINTS if taints else None,
+        rejection=TaintsNotTolerated(tuple(taints)) if taints else None,
+        takes_no_part="" if taints else refused or skip_text(pool, is_served=is_served, left_out=prepared.left_out),
         is_meant=_is_meant(pool, pod, requirements),
         refused=refused,
-        types_seen=prepared.guessed_pools.get(pool.name),
+        types_seen=types_seen,
     )
 
 

@@ -20,7 +20,7 @@ from karptui.karpenter.requirements import Requirements
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import SCHEDULE_ANYWAY, SCHEDULING_GATED, Pod, PodTemplate, TopologySpreadConstraint
 from karptui.kube.resources import CPU, MEMORY
-from karptui.kube.taints import PREFER_NO_SCHEDULE, Taint, untolerated
+from karptui.kube.taints import PREFER_NO_SCHEDULE, Taint, forbidding, untolerated
 from karptui.provisioning.destination import Destination, DestinationKind
 from karptui.provisioning.pod_class import PodClass, Stage
 from karptui.provisioning.prepared import Prepared, Variant
@@ -316,10 +316,8 @@ def _is_open(state: StateNode, template: PodTemplate) -> bool:
     kubelet reports them.
     """
     taints = state.scheduler_taints
-    if taints is not state.taints:
-        hard = [taint for taint in taints if taint.effect != PREFER_NO_SCHEDULE]
-        if untolerated(hard, template.tolerations):
-            return False
+    if taints is not state.taints and forbidding(taints, template.tolerations):
+        return False
     if state.is_initialized or state.node is None:
         return True
     reported = state.node.allocatable

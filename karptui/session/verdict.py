@@ -95,7 +95,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
     replicas = _sets_with_refused_pods(view, events)
     pods = _pods(view, replicas.keys(), pause)
     events += events_of_pods(view, pods.failed, pause)
-    pods.crashing.extend(_between_crashes(pods, now_ns))
+    _add_restarted(pods, now_ns)
     limits = PdbLimits(view.state.pdbs.values())
     entries = sorted(view.node_entries, key=attrgetter("name"))
     unread = tuple(_unread_volumes(view)) if view.state.unread else ()
@@ -381,11 +381,15 @@ def _pods(view: ClusterView, sets: AbstractSet[str], pause: Pause) -> _PodsByFin
     return pods
 
 
-def _between_crashes(pods: _PodsByFinding, now_ns: int) -> list[StartingPod]:
-    """Return the running pods of workloads that crash, if their own containers ended lately, too."""
+def _add_restarted(pods: _PodsByFinding, now_ns: int) -> None:
+    """Add pods between two crashes to those that crash: not ready or of workloads that crash, and restarted lately."""
     origins, controllers = OriginIndex(OwnerIndex(())), {pod.controller for pod in pods.crashing if pod.controller}
-    lately = (pod for pod in pods.restarted if now_ns - pod.exited_ns <= CRASHED_NS)
-    return [late for late in (_late_pod(pod, origins) for pod in lately) if late.controller in controllers]
+    for pod in pods.restarted:
+        late = _late_pod(pod, origins)
+        if now_ns - pod.exited_ns <= CRASHED_NS and (not pod.ready or late.controller in controllers):
+            pods.crashing.append(late)
+        elif not pod.ready:
+            pods.unready.append(replace(late, since_ns=pod.unready_ns))
 
 
 def _late_pod(pod: Pod, origins: OriginIndex) -> StartingPod:
@@ -465,11 +469,14 @@ def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:
     return pools
 
 
-def _running_on(view: ClusterView, pods: _PodsByFinding, pause: Pause) -> dict[str, set[str]]:
-    """Return the nodes with running pods of the failing pods' controllers, ready ones if those are not ready."""
+def _running_on(view: ClusterView, pods: _PodsByFinding, pause: Pause) -> dict[str, dict[str, int]]:
+    """Return the nodes with running pods of the failing pods' controllers, and of the workloads behind these.
+
+    Pods count if they are ready, or if the failing ones are not unready. The instant is when the newest one started.
+    """
     failing, unready = [*pods.crashing, *pods.unready], {pod.controller for pod in pods.unready}
-    nodes = {pod.controller: set[str]() for pod in failing if pod.controller}
-    keys = {pod.key for pod in failing}
+    nodes = {name: dict[str, int]() for pod in failing if pod.controller for name in (pod.controller, pod.owner)}
+    keys, origins = {pod.key for pod in failing}, OriginIndex(OwnerIndex(()))
     for pod in with_pauses([*view.state.pods.values()] if nodes else (), pause):
         if (
             pod.phase == "Running"
@@ -478,7 +485,9 @@ def _running_on(view: ClusterView, pods: _PodsByFinding, pause: Pause) -> dict[s
             and (owner := controller_of(pod.owners)) is not None
             and (pod.ready or owner.uid not in unready)
         ):
-            nodes.get(owner.uid, set[str]()).add(pod.node_name)
+            for name in (owner.uid, origins.of(pod) if pod.ready and owner.kind == Kind.REPLICASET else ""):
+                if name in nodes:
+                    nodes[name][pod.node_name] = max(nodes[name].get(pod.node_name, 0), pod.start_ns)
     return nodes
 
 

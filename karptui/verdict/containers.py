@@ -12,7 +12,7 @@ from karptui.disruption.churn.moves import EVICTED, KUBELET, is_eviction
 from karptui.karpenter.labels import OS
 from karptui.kube.group import group_by
 from karptui.kube.objects import Event
-from karptui.kube.pod import CREATING, NOT_STARTED, UNSTARTABLE, VOLUME_FAILURES
+from karptui.kube.pod import CREATING, INITIALIZING, NOT_STARTED, UNSTARTABLE, VOLUME_FAILURES
 from karptui.kube.timestamps import MINUTE_NS
 from karptui.verdict.finding import (
     ClusterFinding,
@@ -30,6 +30,9 @@ from karptui.verdict.pending_pods import folded_by_namespace, folded_names, key_
 STARTING_PATIENCE_NS: Final = 5 * MINUTE_NS
 CREATING_PATIENCE_NS: Final = 15 * MINUTE_NS
 """Images and volumes take minutes; containers that are not created by then need attention."""
+INITIALIZING_NS: Final = 30 * MINUTE_NS
+"""Init containers may take hours, or wait for something that never comes: after this time they are noted."""
+_NO_CREDENTIALS: Final = "FailedToRetrieveImagePullSecret"
 _FAILED_STARTS: Final = (
     "BranchAllocationFailed",
     "BranchENIAnnotationFailed",
@@ -148,6 +151,7 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     late = {pod.key: pod for pod in case.starting if case.now_ns - pod.since_ns >= STARTING_PATIENCE_NS}
     lines = {line.name: line for line in case.nodes}
     events: dict[str, Event] = {}
+    unread = {key_of(event): event.message for event in case.events_by_reason.get(_NO_CREDENTIALS, ())} if late else {}
     failures = [event for reason in _FAILED_STARTS for event in case.events_by_reason.get(reason, ())]
     for event in failures if late else ():
         key = key_of(event)
@@ -167,6 +171,8 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             groups[warning.reason, _of_any_pod(warning, pod.node)].append(pod)
         elif pod.waiting_reason not in CREATING or _is_unexplained(pod, case.now_ns):
             groups[pod.waiting_reason, messages[key]].append(pod)
+        elif pod.init_container and case.now_ns - pod.since_ns >= INITIALIZING_NS:
+            groups[pod.waiting_reason, pod.init_container].append(pod)
     for (reason, image), pods in _with_common_errors(groups, messages).items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
         message = next((messages[pod.key] for pod in pods if messages[pod.key]), "")
@@ -176,7 +182,9 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             pods,
             reason,
             image if reason == IMAGE else "",
-            severity=FindingSeverity.ERROR,
+            severity=FindingSeverity.INFO if reason == INITIALIZING else FindingSeverity.ERROR,
+            words=next((unread[pod.key] for pod in pods if reason == IMAGE and pod.key in unread), ""),
+            container=pods[0].init_container if reason == INITIALIZING else "",
             since_ns=min(pod.since_ns for pod in pods),
             zones=only_zone(lines, nodes),
             stuck_pods=nodes[:1],
@@ -282,20 +290,22 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     alike: defaultdict[tuple[object, ...], list[tuple[list[StartingPod], dict[str, Any]]]] = defaultdict(list)
     for controller, pods in controllers.items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
-        runs = case.running_on.get(controller, ())
+        runs, older = case.running_on.get(controller, {}), _older(case, pods)
         difference = _difference(lines, nodes, runs, len(pods))
         is_old = sum(case.now_ns - pod.since_ns >= CRASHED_NS for pod in pods) >= FEWEST_CRASHING
         if difference is None and not is_old:
             continue
         runtime = (pod.message for pod in pods if pod.exit_reason in UNSTARTABLE)
         # A DaemonSet's pods do not replace each other: each serves its own node.
-        is_replaced = bool(runs) and not pods[0].owner.startswith(_DAEMONSET)
+        is_replaced = bool(runs or older) and not pods[0].owner.startswith(_DAEMONSET)
         more = {
             "words": next((told[pod.key] for pod in pods if pod.key in told), "") or next(runtime, ""),
             "severity": FindingSeverity.WARNING if is_replaced else FindingSeverity.ERROR,
             "of_nodes": len({*nodes, *runs}) if runs and not is_replaced else 0,
             "detail": _end_of(pods),
             "container": pods[0].init_container,
+            "others": int(bool(older) and not runs),
+            "is_newer": difference is not None and is_replaced and min(p.since_ns for p in pods) > max(runs.values()),
             "manner": Manner.CRASHING,
             **_difference_fields(difference),
         }
@@ -306,6 +316,11 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         joined = [([*chain(*(pods for pods, _ in parts))], parts[0][1])] if len(parts) >= FEWEST_ALIKE else parts
         for pods, more in joined:
             yield _of_pods(pods, pods[0].image, since_ns=min(pod.since_ns for pod in pods), **more)
+
+
+def _older(case: VerdictCase, pods: Sequence[StartingPod]) -> Collection[str]:
+    """Return the nodes with ready pods of other revisions of a Deployment."""
+    return case.running_on.get(pods[0].owner, ()) if pods[0].owner.startswith("Deployment/") else ()
 
 
 def _serves_others(pod: StartingPod) -> bool:
@@ -382,6 +397,7 @@ def waiting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield workloads of which no pod has been ready for a while, with the pods that were evicted just before.
 
+    Of a Deployment whose pods of another revision are ready, only the pods of this one are not.
     Several workloads whose pods are not ready on certain nodes are one finding about these nodes.
     """
     lines = {line.name: line for line in case.nodes}
@@ -399,8 +415,15 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         is_silent = any(pod.node in lines and lines[pod.node].not_ready_ns is not None for pod in pods)
         if case.running_on.get(controller) or is_silent or case.now_ns - since_ns < STARTING_PATIENCE_NS:
             continue
+        told = next((probed[pod.key] for pod in pods if pod.key in probed), "")
+        is_late = case.now_ns - since_ns >= CRASHED_NS
+        if _older(case, pods):
+            if is_late:
+                level = FindingSeverity.WARNING if len(pods) >= FEWEST_CRASHING else FindingSeverity.INFO
+                yield _of_late_pods(pods, Manner.NONE_READY, severity=level, others=1, detail=told)
+            continue
         if len(pods) < FEWEST_CRASHING:
-            lone += pods if case.now_ns - since_ns >= CRASHED_NS else []
+            lone += pods if is_late else []
             continue
         own = {pod.key.rpartition("-")[0] for pod in pods}
         evictions = [event for event in case.recent(*EVICTED, kind="Pod") if is_eviction(event)]
@@ -410,7 +433,7 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             pods,
             Manner.NONE_READY,
             severity=FindingSeverity.ERROR,
-            detail=next((probed[pod.key] for pod in pods if pod.key in probed), ""),
+            detail=told,
             reasons=pods_of(evictions),
         )
     if lone:

@@ -85,7 +85,7 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
             names=(name, *_no_place(lines)) if reason == RefusalCode.UNSCHEDULABLE else (name,),
             nodes=len(lines),
             until_ns=min(ends, default=None) if is_budget else None,
-            reasons=closed_reasons(lines, case, Method.DRIFT) if is_budget else _closed_pdbs(lines, reason),
+            reasons=closed_reasons(lines, case, Method.DRIFT) if is_budget else _protecting(lines, reason),
             detail=reason,
             of_nodes=limit.units if limit is not None else 0,
             closed_until_ns=min(ends, default=None) if not is_budget else None,
@@ -144,8 +144,11 @@ def _went_on(line: VerdictNode, case: VerdictCase) -> bool:
     return pool is not None and any(budget_state(pool, Reason.DRIFTED, use, c.created_ns).allowed for c in later)
 
 
-def _closed_pdbs(lines: Sequence[VerdictNode], reason: str) -> tuple[str, ...]:
-    """Return the PodDisruptionBudgets that block the drift of nodes; empty if something else does."""
+def _protecting(lines: Sequence[VerdictNode], reason: str) -> tuple[str, ...]:
+    """Return the pods or PodDisruptionBudgets that block the drift of nodes; empty if something else does."""
+    if reason == Code.POD_DND:
+        pods = {blocker.object_key for line in lines for blocker in own_blockers(line, WhyCode.DND)}
+        return folded_by_namespace(sorted(pods))
     blockers = [blocker for line in lines for blocker in own_blockers(line, WhyCode.PDB)]
     return tuple(dict.fromkeys(b.value for b in blockers if b.code == reason == Code.PDB_EXHAUSTED))
 

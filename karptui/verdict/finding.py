@@ -452,7 +452,9 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     pdb_counts: PdbCounts = PdbCounts()
     """Of its only PodDisruptionBudget."""
     others: int = 0
-    """Nodes that are not drifted and that the same disruption budget blocks."""
+    """Nodes that the same disruption budget blocks without drift; 1 if pods of another revision run."""
+    is_newer: bool = False
+    """Whether its pods started after those that run."""
     used_by: tuple[str, ...] = ()
     """Nodes that use up a disruption budget."""
     recent_pods: int = 0
@@ -475,7 +477,7 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     expires_ns: int | None = None
     """When its node expires."""
     container: str = ""
-    """The init container of its pods that crashes."""
+    """The init container of its pods that crashes, or that has not finished."""
     at_once: int | None = None
     """How many of its nodes disruption budgets allow to go at a time, 0 if none now; None if all."""
     closed_until_ns: int | None = None
@@ -655,7 +657,7 @@ class StartingPod(msgspec.Struct, frozen=True):
     exit_reason: str = ""
     """Why its container ended last, such as ``OOMKilled``."""
     init_container: str = ""
-    """The init container that waits; empty if another container does."""
+    """The init container that waits, or that others wait for; empty if another container does."""
     finalizers: tuple[str, ...] = ()
     """Its finalizers, if it is being deleted."""
 
@@ -742,8 +744,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """``namespace/name`` of Deployments without a pod that resolve names, or attach volumes."""
     pools_of: Mapping[str, Collection[str]] = MappingProxyType({})
     """NodePools in which pods of moved workloads (``Kind/namespace/name``) run; empty for nodes of no NodePool."""
-    running_on: Mapping[str, Collection[str]] = MappingProxyType({})
-    """Nodes on which other pods of their controllers (UIDs) run."""
+    running_on: Mapping[str, Mapping[str, int]] = MappingProxyType({})
+    """Nodes with other running pods of controllers (UIDs) and Deployments, and when the newest there started."""
     replicas: Mapping[str, tuple[int, int]] = MappingProxyType({})
     """Running and desired pods of sets and Jobs (``Kind/namespace/name``) whose pods are refused."""
     unobserved: Unobserved = Unobserved()

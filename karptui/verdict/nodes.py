@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from karptui.disruption.churn.life import TERMINATING
 from karptui.disruption.churn.moves import EVICTED, KUBELET, is_eviction
 from karptui.disruption.codes import Code, WhyCode
-from karptui.disruption.termination import BY_INTERRUPTION, INTERRUPTIONS
+from karptui.disruption.termination import BY_INTERRUPTION, INSTANCE_ENDS, INSTANCE_EVENTS, INTERRUPTIONS
 from karptui.karpenter.labels import DISRUPTED_TAINT, GROUP, SPOT
 from karptui.karpenter.nodeclaim import NodeClaim, pool_in_name
 from karptui.kube.group import group_by
@@ -270,11 +270,12 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
     claims = {line.name: line.claim.name for line in case.nodes if line.claim is not None}
     instants: defaultdict[str, list[int]] = defaultdict(list)
     reasons: defaultdict[str, set[str]] = defaultdict(set)
-    for event in case.recent(*INTERRUPTIONS, within_ns=INTERRUPTED_NS):
+    for event in case.recent(*INSTANCE_EVENTS, within_ns=INTERRUPTED_NS):
         name = event.involved_name
         name = claims.get(name, name) if event.involved_kind == "Node" else name
         reasons[name].add(event.reason)
-        instants[name].append(event.first_ns)
+        if event.reason in INTERRUPTIONS:
+            instants[name].append(event.first_ns)
     # For a deleted node only its NodeClaim's events count: the two cannot be distinguished.
     by_claim = {line.claim.name: line for line in case.nodes if line.claim is not None}
     early = ended_early(case)
@@ -282,7 +283,11 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
     hit = sorted(name for name in instants if (name in by_claim or name in of_claims) and name not in early)
     if not hit:
         return
-    spot = [name for name in hit if "SpotInterrupted" in reasons[name] <= {"SpotInterrupted", BY_INTERRUPTION}]
+    of_spot = {"SpotInterrupted", BY_INTERRUPTION, *INSTANCE_ENDS}
+    spot = [name for name in hit if "SpotInterrupted" in reasons[name] <= of_spot]
+    # Karpenter reacts to ends of instances only if it has not ordered them itself.
+    is_unannounced = all({BY_INTERRUPTION} < reasons[name] <= {BY_INTERRUPTION, *INSTANCE_ENDS} for name in hit)
+    ends = {reason for name in hit for reason in reasons[name] & INSTANCE_ENDS} if is_unannounced else set()
     is_spot = len(spot) == len(hit)
     since = min(ns for name in hit for ns in instants[name])
     known_pools = {pool.name for pool in case.pools} | {line.pool for line in case.nodes}
@@ -314,6 +319,7 @@ def _interrupted(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFin
         of_nodes=total if case.sees_claims else 0,
         detail=SPOT if is_spot else "",
         pods=len(slow),
+        reasons=tuple(sorted(ends)),
         stuck_pods=folded_by_namespace(slow),
         pending=explained,
         screen="events",

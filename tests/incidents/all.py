@@ -52,6 +52,7 @@ from tests.incidents import (
     refused_and_small,
     registration,
     removals,
+    revisions,
     settings,
     several_faults,
     small_in_large,
@@ -135,6 +136,7 @@ MODULES = (
     joining,
     workloads_together,
     workloads_and_addons,
+    revisions,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

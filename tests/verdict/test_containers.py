@@ -49,7 +49,9 @@ def crashing(nodes: Sequence[str], *, exit_code: int = 0) -> list[StartingPod]:
 
 
 def crash_text(lines: Sequence[VerdictNode], pods: Sequence[StartingPod], running: Collection[str]) -> str:
-    return " / ".join(told(crashing_findings, nodes=lines, crashing=pods, running_on={"uid": running}))
+    return " / ".join(
+        told(crashing_findings, nodes=lines, crashing=pods, running_on={"uid": dict.fromkeys(running, NOW_NS)})
+    )
 
 
 @pytest.mark.parametrize(("differs", "result"), [
@@ -91,7 +93,7 @@ def test_what_most_crashing_workloads_share_is_named_once(elsewhere: int, differ
         for n, pair in enumerate(pairs)
         for pod in crashing(pair)
     ]
-    running = {pod.controller: ["good-2", "good-3"] for pod in crashes}
+    running = {pod.controller: {"good-2": NOW_NS, "good-3": NOW_NS} for pod in crashes}
     texts = told(crashing_findings, nodes=lines, crashing=crashes, running_on=running)
     assert any("on nodes in c and run on nodes in a" in text for text in texts) is together
     assert len(texts) == (3 if differs else 1 + (together and bool(elsewhere)))
@@ -126,7 +128,7 @@ def test_a_daemonset_that_crashes_on_some_nodes_ranks_above_a_workload_of_which_
     ]
     lines = [a_line(f"n{n}") for n in range(5)]
     crashes = [*crashing(["n0", "n1"]), *agents]
-    assert told(verdict_of, nodes=lines, crashing=crashes, running_on={"agents": ["n3", "n4"]})[:2] == [
+    assert told(verdict_of, nodes=lines, crashing=crashes, running_on={"agents": {"n3": NOW_NS, "n4": NOW_NS}})[:2] == [
         "3 pods logs/agent-{0,1,2} on 3 of 5 nodes crash again and again",
         "2 pods ml/embed-{0,1} on 2 nodes crash again and again, no other runs",
     ]

@@ -145,7 +145,8 @@ def _labels_text(reasons: Sequence[UndefinedKey | KeyConflict], who: str = "", *
         if isinstance(reason, UndefinedKey):
             hint = f" (did you mean {reason.hint}?)" if reason.hint else ""
             label = f"label {_label(reason.key, is_short=is_short)}"
-            nodes = f"no {label}" if is_short else f"its nodes have no {label}"
+            values = str(reason.incoming).removeprefix(f"{reason.key} ")
+            nodes = f"no {label}" if is_short else f"its nodes have no {label}, and {clean(values)} is required"
             required = f"{who}requires the {label}, which its nodes do not have"
             parts.append(f"{required if who and not is_short else nodes}{clean(hint)}")
         else:

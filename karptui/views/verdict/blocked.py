@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _CONSOLIDATES: Final = frozenset({"MultiNodeConsolidation", "SingleNodeConsolidation"})
 _DRIFT_HELD: Final[Mapping[str, str]] = {
     "SIM_UNSCHEDULABLE": "the pods fit nowhere else",
-    "POD_DND": "do-not-disrupt pods block it, and no terminationGracePeriod forces it",
     "PDB_EXHAUSTED": "PodDisruptionBudgets allow no eviction, and no terminationGracePeriod forces it",
     "PDB_MULTIPLE": "two PodDisruptionBudgets match the same pods, and no terminationGracePeriod forces it",
     "NODE_DND": "the nodes have do-not-disrupt",
@@ -244,6 +243,8 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.detail == "PDB_EXHAUSTED" and finding.reasons:
         allow = verb(len(finding.reasons), "allows no eviction", "allow no eviction")
         why = f"{of_kind('PodDisruptionBudget', finding.reasons)} {allow}, and no terminationGracePeriod forces it"
+    if finding.detail == "POD_DND":
+        why = f"do-not-disrupt on {first_of(finding.reasons, NAMED)} blocks it, and no terminationGracePeriod forces it"
     if len(finding.names) > 1:
         pool, pod, cause = finding.names
         return (

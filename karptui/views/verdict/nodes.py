@@ -55,6 +55,10 @@ def _zonal_shift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     return f"{text}{pods_pending(finding)}"
 
 
+_ENDS: Final = {"InstanceStopping": "stopped", "InstanceTerminating": "terminated"}
+"""Karpenter's events about instances, and what EC2 has done."""
+
+
 def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.manner == "node-gone":
         ago = age_text(finding.since_ns or now_ns, now_ns)
@@ -74,7 +78,11 @@ def _interrupted(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         names = first_of(uncounted(finding.stuck_pods, finding.pods), NAMED)
         ends = "EC2 ends an instance 2 minutes after its notice"
         slow = f"; {ends}, {counted(finding.pods, 'pod')} ({names}) may take longer and be killed"
-    return f"{of}{pools} {verb(finding.nodes, 'was', 'were')} interrupted{ago}{slow}{pods_pending(finding)}"
+    how = "interrupted"
+    if finding.reasons:
+        ends = " or ".join(_ENDS[reason] for reason in finding.reasons)
+        how = f"{ends} in EC2, not by Karpenter{',' * (finding.nodes == 1)}"
+    return f"{of}{pools} {verb(finding.nodes, 'was', 'were')} {how}{ago}{slow}{pods_pending(finding)}"
 
 
 def _unhealthy(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:

@@ -116,7 +116,9 @@ def _crashing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         crash = f"{its} init container {finding.container} crashes{exit_words}"
         return f"{late} {have} not started{lasting(finding, now_ns)}: {crash}{words}"
     alone = ", no other runs" if finding.severity == "error" and not finding.of_nodes else ""
-    return f"{late} {verb(finding.pods, 'crashes', 'crash')} again and again{exit_words}{alone}{words}"
+    alone = "; pods of another revision run" if finding.others else alone
+    ends = ("ends", "end") if finding.detail == "Completed" else ("crashes", "crash")
+    return f"{late} {verb(finding.pods, *ends)} again and again{exit_words}{alone}{words}"
 
 
 def _crashing_apart(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -132,7 +134,8 @@ def _crashing_apart(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"{those} on {bad} {ready}{why}"
     crash, apart = f"{those} crash again and again", f"on {bad} and run on {first_of(good, NAMED)}"
     if finding.manner == "by-nodes":
-        return f"{crash}{_exit_words(finding.detail)} {apart}"
+        newer = "; they are also newer, so a change since may be the cause" if finding.is_newer else ""
+        return f"{crash}{_exit_words(finding.detail)} {apart}{newer}"
     return f"{crash} {apart}: image {image} may have no build for {bad}"
 
 
@@ -158,7 +161,9 @@ def _unready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pods = first_of(uncounted(finding.names[2:], finding.pods), NAMED)
     where = f"on one node ({short_name(finding.stuck_pods[0])})" if finding.nodes == 1 else f"on {nodes_text(finding)}"
     none = f"none of the {count_text(finding.pods)} pods {pods} {where} has been ready{lasting(finding, now_ns)}"
-    if finding.severity == "info":
+    if finding.others:
+        none = f"{_late(finding)} not been ready{lasting(finding, now_ns)}, though pods of another revision are"
+    elif finding.severity == "info":
         other = f"no other of {verb(finding.pods, 'its workload', 'their workloads')} runs"
         none = f"{_late(finding)} not been ready{lasting(finding, now_ns)}, and {other}"
     return f"{none}{f': {quoted(finding.detail)}' if finding.detail else ''}{before}"
@@ -194,7 +199,10 @@ def _starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     message = _OUTPUT.sub("mount failed: ", _VOLUME_OF.sub("", _RPC.sub("", message)))
     if image:
         cause = message.rpartition(f'{image}": ')[2]
-        return f"{text}: image {image} cannot be pulled: {quoted(cause)}"
+        secret = f"; {quoted(finding.words)}" if finding.words else ""
+        return f"{text}: image {image} cannot be pulled: {quoted(cause)}{secret}"
+    if finding.container:
+        return f"{text}: {verb(finding.pods, 'its', 'their')} init container {finding.container} has not finished"
     if "failed to assign an IP address" in message or "add cmd: failed" in message:
         message = "the CNI assigns no IP address"
     who = "the volume driver" if reason in VOLUME_FAILURES else "the node"
