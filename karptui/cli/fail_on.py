@@ -38,7 +38,7 @@ class FailCondition(NamedTuple):
             return f"{count} NodeClaims would drift" if count else ""
         # Spot nodes of unknown price count as on-demand, so that no increase is missed.
         sides = difference.before
-        before, change = sides.price_per_hour + sides.unpriced_at_most_per_hour, difference.at_most_delta_per_hour
+        before, change = sides.at_most_per_hour, difference.at_most_delta_per_hour
         limit = before * self.amount if self.is_share else self.amount
         most = "at most " if change != difference.price_delta_per_hour else ""
         return f"costs rise by {most}{change:.4f} $/h from {before:.4f} $/h" if change > limit + _CENT else ""

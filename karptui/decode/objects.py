@@ -11,7 +11,6 @@ from karptui.decode.wire import (
     Int,
     Wire,
     WireCondition,
-    WireMeta,
     WireObject,
     WireQuantities,
     WireTaint,
@@ -207,16 +206,9 @@ class WireNodeStatus(Wire):
     addresses: list[WireAddress] | None = None
 
 
-class WireNodeMeta(WireMeta):
-    """``metadata`` of a Node."""
-
-    finalizers: list[str] | None = None
-
-
 class WireNode(WireObject):
     """A Node."""
 
-    metadata: WireNodeMeta = msgspec.field(default_factory=WireNodeMeta)
     spec: WireNodeSpec | None = None
     status: WireNodeStatus | None = None
 

@@ -252,9 +252,9 @@ def difference(base: Situation, edited: Situation, mode: Replay, reporter: Repor
     is_next = mode is Replay.NEXT
     return Difference(
         mode=mode,
-        before=_totals(before, base.drifted),
+        before=totals_of(before, base.drifted),
         not_counted=not_counted(before.prepared),
-        after=_totals(after, edited.drifted + len(drift_gained) - len(drift_lost)),
+        after=totals_of(after, edited.drifted + len(drift_gained) - len(drift_lost)),
         pools=_pools(before, after),
         claims=claims,
         claims_before=claims_before,
@@ -308,7 +308,8 @@ def _weights(before: Prepared, after: Prepared) -> tuple[WeightChange, ...]:
     return tuple(changes)
 
 
-def _totals(outcome: ReplayOutcome, drifted: int) -> Totals:
+def totals_of(outcome: ReplayOutcome, drifted: int) -> Totals:
+    """Return a replay in figures."""
     pools = outcome.pools.values()
     return Totals(
         nodes=sum(pool.nodes for pool in pools),

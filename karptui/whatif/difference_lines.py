@@ -49,22 +49,27 @@ COUNTED: Final = "Karpenter's, staying"
 class Totals(msgspec.Struct, frozen=True, gc=False):
     """One side in figures."""
 
-    nodes: int
+    nodes: int = 0
     """Managed nodes after the replay, including new ones, without those being removed."""
-    launched: int
+    launched: int = 0
     """New ones of them."""
-    price_per_hour: float
+    price_per_hour: float = 0.0
     """Dollars; nodes without a known price are left out."""
-    unpriced: int
+    unpriced: int = 0
     """Nodes without a known price."""
-    pending: int
+    pending: int = 0
     """Unschedulable pods after the replay."""
-    drifted: int
+    drifted: int = 0
     """NodeClaims that are drifted, or that Karpenter would find drifted."""
     unpriced_at_most_per_hour: float = 0.0
     """Maximum cost of the nodes without a known price: spot nodes at their on-demand price."""
     unbounded: int = 0
     """Nodes without a known price or a maximum."""
+
+    @property
+    def at_most_per_hour(self) -> float:
+        """Cost with spot nodes of unknown price at their on-demand price."""
+        return self.price_per_hour + self.unpriced_at_most_per_hour
 
 
 class WeightChange(msgspec.Struct, frozen=True, gc=False):

@@ -15,6 +15,8 @@ from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Reporter, silent
+from karptui.whatif.difference import totals_of
+from karptui.whatif.difference_lines import Totals
 from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.edits import AnyEdit, EditError, ObjectRef, SetField, SetSetting
 from karptui.whatif.edits.apply import apply
@@ -84,34 +86,16 @@ class SweepResult(msgspec.Struct, frozen=True):
         return min(valid, key=lambda point: point.rank, default=None)
 
 
-class SweepPoint(msgspec.Struct, frozen=True):
+class SweepPoint(Totals, frozen=True, kw_only=True):
     """Result for one value."""
 
     value: str
     place: int = 0
     """Position among the values."""
-    nodes: int = 0
-    """Nodes of Karpenter after the replay."""
-    launched: int = 0
-    """New ones of them."""
-    price_per_hour: float = 0.0
-    unpriced: int = 0
-    """Nodes without a known price; they are left out of the dollars."""
-    unpriced_at_most_per_hour: float = 0.0
-    """Their cost if all of them on spot were on demand."""
-    pending: int = 0
-    """Unschedulable pods."""
-    drifted: int = 0
-    """NodeClaims that are drifted, or that Karpenter would find drifted."""
     not_counted: NotCounted = NotCounted()
     """Nodes that exist and that the figures leave out."""
     problem: str = ""
     """Why the value cannot be set; the figures mean nothing then."""
-
-    @property
-    def at_most_per_hour(self) -> float:
-        """Cost with spot nodes of unknown price at their on-demand price."""
-        return self.price_per_hour + self.unpriced_at_most_per_hour
 
     @property
     def rank(self) -> tuple[int, float, int]:
@@ -223,21 +207,12 @@ def sweep_point(base: WhatIfBase, sweep: Sweep, value: str, mode: Replay, report
     try:
         edited = apply(base, sweep.edits_for(value))
     except EditError as error:
-        return SweepPoint(value, place, problem=str(error))
+        return SweepPoint(value=value, place=place, problem=str(error))
     outcome = replay(edited, mode, reporter)
     gained, lost = drift_changes(base, edited)
-    figures = outcome.pools.values()
+    totals = totals_of(outcome, edited.drifted + len(gained) - len(lost))
     return SweepPoint(
-        value=value,
-        place=place,
-        nodes=sum(figure.nodes for figure in figures),
-        launched=sum(figure.launched for figure in figures),
-        price_per_hour=sum(figure.price_per_hour for figure in figures),
-        unpriced=sum(figure.unpriced for figure in figures),
-        unpriced_at_most_per_hour=sum(figure.unpriced_at_most_per_hour for figure in figures),
-        pending=len(outcome.unplaced),
-        drifted=edited.drifted + len(gained) - len(lost),
-        not_counted=not_counted(outcome.prepared),
+        **msgspec.structs.asdict(totals), value=value, place=place, not_counted=not_counted(outcome.prepared)
     )
 
 

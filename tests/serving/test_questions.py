@@ -189,7 +189,7 @@ def test_points_are_in_the_order_of_the_values_on_all_pods_if_none_is_pending(st
 def test_a_cancelled_sweep_has_no_answer(studies: Studies, monkeypatch: pytest.MonkeyPatch) -> None:
     def cancelling(common: object, value: str, is_stopped: object) -> SweepPoint:
         studies.cancel()
-        return SweepPoint(value)
+        return SweepPoint(value=value)
 
     monkeypatch.setattr("karptui.session.sweeper.point_of", cancelling)
     assert studies.sweep(SWEEP, Replay.PENDING, NOW_NS) == StudyAnswer(None)

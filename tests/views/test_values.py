@@ -9,8 +9,14 @@ from karptui.whatif.scenario import Replay
 from karptui.whatif.sweep import SweepPoint, SweepResult, parse_sweep
 from tests.builders import present
 
-CHEAP, DEAR = SweepPoint("0.04", 0, price_per_hour=30.0, pending=3), SweepPoint("0.05", 1, price_per_hour=35.42)
-SAME, DEARER = SweepPoint("0.06", 2, price_per_hour=35.42), SweepPoint("0.07", 3, price_per_hour=40.0)
+CHEAP, DEAR = (
+    SweepPoint(value="0.04", place=0, price_per_hour=30.0, pending=3),
+    SweepPoint(value="0.05", place=1, price_per_hour=35.42),
+)
+SAME, DEARER = (
+    SweepPoint(value="0.06", place=2, price_per_hour=35.42),
+    SweepPoint(value="0.07", place=3, price_per_hour=40.0),
+)
 
 
 def answer(*points: SweepPoint, current: str = "") -> str:
@@ -27,11 +33,11 @@ def test_fewest_pending_pods_then_the_lowest_cost_are_recommended() -> None:
     assert answer(CHEAP, CHEAP) == (
         "Recommended: no change, because all values have the same result: 3 pods pending, $30.00/h"
     )
-    drifted = SweepPoint("0.08", price_per_hour=35.42, drifted=2)
+    drifted = SweepPoint(value="0.08", price_per_hour=35.42, drifted=2)
     assert answer(DEAR, drifted).startswith("Recommended: 0.05: the least drift: ")
-    many = tuple(SweepPoint(str(at), at, pending=at) for at in range(5))
+    many = tuple(SweepPoint(value=str(at), place=at, pending=at) for at in range(5))
     assert answer(*many).endswith("1 pod pending up to 1, 2 from 2; 2 more changes")
-    bad = SweepPoint("x", problem="no such field")
+    bad = SweepPoint(value="x", problem="no such field")
     assert answer(bad) == "no value can be set"
     assert answer(CHEAP, bad) == "Only 0.04 can be set: 3 pods pending, $30.00/h"
 

@@ -123,7 +123,7 @@ def best_sentence(compared: Sequence[Compared]) -> str:
 
 
 def _dollars(side: Totals) -> float:
-    return round(side.price_per_hour + side.unpriced_at_most_per_hour, 2)
+    return round(side.at_most_per_hour, 2)
 
 
 def _names_text(names: Sequence[str]) -> str:
