@@ -1,6 +1,5 @@
 """The session that screens ask: rows, objects, what-ifs, forecasts and studies of one cluster."""
 
-# ruff: noqa: PLC0415 - the first rows wait for no engine: each is imported when it is first asked
 # ruff: noqa: PLC0415 - the first rows wait for no engine: each is imported in the thread that asks
 
 from __future__ import annotations

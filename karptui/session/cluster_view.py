@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from karptui.disruption.analysis import Analysis, NodeFindings
     from karptui.disruption.owner import OwnerIndex
     from karptui.session.pending_report import PendingAnswer
+
+ValueT = TypeVar("ValueT")
 
 
 class _Booked(NamedTuple):
@@ -68,6 +70,20 @@ class _Known(NamedTuple):
     nodes: _Nodes = _NO_NODES
     pods: _PodTable = _NO_PODS
     owners: Owners | None = None
+
+
+class _Once(Generic[ValueT]):
+    """A property that is computed when it is first asked, under the view's lock; then it is an attribute."""
+
+    def __init__(self, work: Callable[[ClusterView], ValueT]) -> None:
+        self._work, self._name = work, work.__name__
+
+    def __get__(self, view: ClusterView, _: object) -> ValueT:
+        with view.lock:
+            if self._name not in vars(view):
+                vars(view)[self._name] = self._work(view)
+        value: ValueT = vars(view)[self._name]
+        return value
 
 
 class ClusterView:
@@ -109,19 +125,14 @@ class ClusterView:
         """The kinds that may not be listed, or that a file does not hold."""
         self.access: Final = pod_access(statuses.get(Kind.POD))
         """Whether pods are listed, loading, or hidden by a missing permission."""
-        self._lock: Final = threading.RLock()
+        self.lock: Final = threading.RLock()
+        """Held while a value is computed."""
         self._before = before.reusable() if before is not None else _Known()
-        self._booked: _Booked | None = None
-        self._nodes: _Nodes | None = None
-        self._pods: _PodTable | None = None
-        self._owners: Owners | None = None
-        self._totals: ClusterTotals | None = None
         is_same = before is not None and before.state is state and before.evidence is evidence
         if before is not None and is_same and self.live_usage is known_usage and before.access is self.access:
             # Only the source has spoken: everything worked out still holds, as the same objects.
-            self._pods = before._pods  # noqa: SLF001 - of the same class
-            if before.analysis is analysis:
-                self._nodes, self._totals = before._nodes, before._totals  # noqa: SLF001 - as above
+            kept = ("_pods", "_nodes", "totals") if before.analysis is analysis else ("_pods",)
+            vars(self).update((name, vars(before)[name]) for name in kept if name in vars(before))
 
     def with_answers(
         self,
@@ -143,33 +154,24 @@ class ClusterView:
 
     def reusable(self) -> _Known:
         """Return the values that the next view may carry over."""
-        with self._lock:
-            before = self._before
-            return _Known(
-                self._booked or before.booked,
-                self._nodes or before.nodes,
-                self._pods or before.pods,
-                self._owners or before.owners,
-            )
+        with self.lock:
+            known = {name: vars(self)[f"_{name}"] for name in _Known._fields if f"_{name}" in vars(self)}
+            return self._before._replace(**known)
 
     @property
     def node_entries(self) -> tuple[NodeEntry, ...]:
         """An entry for every node, and for every NodeClaim that has no node."""
-        return self._known_nodes().entries
+        return self._nodes.entries
 
     @property
     def pod_entries(self) -> tuple[PodEntry, ...]:
         """An entry for every pod that has not ended."""
-        return self._known_pods().entries
+        return self._pods.entries
 
-    @property
+    @_Once
     def totals(self) -> ClusterTotals:
-        """Requests and cost of all nodes."""
-        if self._totals is None:
-            with self._lock:
-                if self._totals is None:
-                    self._totals = self.totals_of(self.node_entries, len(self.state.pods))
-        return self._totals
+        """Return the requests and cost of all nodes."""
+        return self.totals_of(self.node_entries, len(self.state.pods))
 
     def totals_of(self, entries: Sequence[NodeEntry], pod_count: int) -> ClusterTotals:
         """Return the requests and cost of some nodes and claims."""
@@ -184,23 +186,23 @@ class ClusterView:
     @property
     def place(self) -> Place:
         """The region and zones of the cluster."""
-        return self._known_prices().place
+        return self._booked.place
 
     @property
     def prices(self) -> NodePrices:
         """Prices of nodes; the same object as long as their inputs do not change."""
-        return self._known_prices().book
+        return self._booked.book
 
     @property
     def owners(self) -> OwnerIndex:
         """The owners of pods."""
-        return self._known_owners().owner_index
+        return self._owners.owner_index
 
     def pods_on(self, node_name: str) -> tuple[PodEntry, ...]:
         """Return an entry for every pod of a node."""
         node = self.state.nodes.get(node_name)
         pool = _pool(node) if node is not None else ""
-        owners, used = self._known_owners(), self.live_usage.pods
+        owners, used = self._owners, self.live_usage.pods
         predicates = _predicates(self.state.pdbs)
         return tuple(
             PodEntry(pod, pool, owners.of(pod), used.get(key), _kept_by(pod, predicates))
@@ -209,7 +211,7 @@ class ClusterView:
 
     def pod_entry(self, key: str) -> PodEntry | None:
         """Return the entry of a pod by ``namespace/name``, None if there is none or it has ended."""
-        return self._known_pods().by_key.get(key)
+        return self._pods.by_key.get(key)
 
     def node_entry(self, key: str) -> NodeEntry | None:
         """Return the entry of a key, None if there is none (any more)."""
@@ -217,45 +219,20 @@ class ClusterView:
 
     def node_of(self, name: str) -> NodeEntry | None:
         """Return the entry of a node by its name, None if there is none."""
-        return self._known_nodes().by_name.get(f"Node/{name}")
+        return self._nodes.by_name.get(f"Node/{name}")
 
     def claim_of(self, name: str) -> NodeEntry | None:
         """Return the entry of a NodeClaim without a node, by its name; None if there is none."""
-        return self._known_nodes().by_name.get(f"NodeClaim/{name}")
+        return self._nodes.by_name.get(f"NodeClaim/{name}")
 
     # Working out
 
-    def _known_prices(self) -> _Booked:
-        if self._booked is None:
-            with self._lock:
-                if self._booked is None:
-                    self._booked = self._book()
-        return self._booked
+    @_Once
+    def _owners(self) -> Owners:
+        return owners_of(self.state, self._before.owners)
 
-    def _known_nodes(self) -> _Nodes:
-        if self._nodes is None:
-            with self._lock:
-                if self._nodes is None:
-                    self._nodes = self._tie_nodes(self._before.nodes.by_name)
-                    self._before = self._before._replace(nodes=_NO_NODES)
-        return self._nodes
-
-    def _known_pods(self) -> _PodTable:
-        if self._pods is None:
-            with self._lock:
-                if self._pods is None:
-                    self._pods = self._tie_pods(self._before.pods)
-                    self._before = self._before._replace(pods=_NO_PODS)
-        return self._pods
-
-    def _known_owners(self) -> Owners:
-        if self._owners is None:
-            with self._lock:
-                if self._owners is None:
-                    self._owners = owners_of(self.state, self._before.owners)
-        return self._owners
-
-    def _book(self) -> _Booked:
+    @_Once
+    def _booked(self) -> _Booked:
         nodes, nodeclasses = self.state.of(Kind.NODE), self.state.of(Kind.NODECLASS)
         before = self._before.booked
         if before is not None and before.nodes is nodes and before.nodeclasses is nodeclasses:
@@ -266,8 +243,9 @@ class ClusterView:
             return _Booked(nodes, nodeclasses, self.evidence, before.place, before.book)
         return _Booked(nodes, nodeclasses, self.evidence, place, prices_of(self.evidence, place))
 
-    def _tie_nodes(self, before: Mapping[str, NodeEntry]) -> _Nodes:
-        state = self.state
+    @_Once
+    def _nodes(self) -> _Nodes:
+        state, before = self.state, self._before.nodes.by_name
         entries: dict[str, NodeEntry] = {}
         first: dict[str, str] = {}
         for name, node in state.nodes.items():
@@ -277,6 +255,7 @@ class ClusterView:
         for claim in state.claims_without_node():
             key = f"NodeClaim/{claim.name}"
             entries[key] = self._entry(before.get(key), None, claim)
+        self._before = self._before._replace(nodes=_NO_NODES)
         return _Nodes(entries, tuple(entries.values()))
 
     def _entry(
@@ -320,9 +299,10 @@ class ClusterView:
         place = entry.instance_type, entry.zone, entry.capacity_type
         return self.prices.price(*place, is_auto_mode=entry.is_auto_mode)
 
-    def _tie_pods(self, before: _PodTable) -> _PodTable:
-        used = self.live_usage.pods
-        pools, owners = {name: _pool(node) for name, node in self.state.nodes.items()}, self._known_owners()
+    @_Once
+    def _pods(self) -> _PodTable:
+        before, used = self._before.pods, self.live_usage.pods
+        pools, owners = {name: _pool(node) for name, node in self.state.nodes.items()}, self._owners
         is_same_owners = owners is self._before.owners
         pdbs = self.state.pdbs
         is_same_pdbs, predicates = pdbs is before.pdbs, _predicates(pdbs)
@@ -345,6 +325,7 @@ class ClusterView:
                 entries[key] = entry
             else:
                 entries[key] = PodEntry(pod, pool, owners.of(pod), used.get(key), kept_by)
+        self._before = self._before._replace(pods=_NO_PODS)
         return _PodTable(entries, tuple(entries.values()), pdbs)
 
 

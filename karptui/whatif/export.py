@@ -24,6 +24,7 @@ from karptui.whatif.edits import (
     TakeOut,
 )
 from karptui.whatif.schema.schema import KindSchema, Schemas
+from karptui.whatif.sheet import Originals
 from karptui.whatif.yaml.tree import Document, Parsed
 from karptui.whatif.yaml.write import as_document, clean_object
 
@@ -123,9 +124,6 @@ def _same(before: Any, after: Any) -> bool:
     if before is _MISSING:
         return False
     return json.dumps(before, sort_keys=True) == json.dumps(after, sort_keys=True)
-
-
-Originals = Mapping[ObjectRef, Mapping[str, Any]]
 
 
 class Change(NamedTuple):
