@@ -20,7 +20,6 @@ from karptui.whatif.quick_edits.fields import (
 from karptui.whatif.quick_edits.item_fields import budgets_field, label_value_fault, pairs_field, taints_field
 from karptui.whatif.quick_edits.requirements import requirement_field
 
-_POOL: Final = ("NodePool",)
 _CLASS: Final = ("EC2NodeClass",)
 _TEMPLATED: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
 _SCALED: Final = ("Deployment", "StatefulSet", "ReplicaSet")
@@ -43,50 +42,26 @@ def _count_or_percent(text: str) -> str:
     )
 
 
+def _pool(make: Callable[..., QuickEdit], id_: str, dotted: str, title: str = "", **options: Any) -> QuickEdit:
+    """Make a quick edit of a field of a NodePool, whose title is its name by default."""
+    path = dotted.split(".")
+    return make(f"nodepool.{id_}", title or path[-1], ("NodePool",), tuple(path), **options)
+
+
 _POLICIES: Final = (
     ("WhenEmpty", "only nodes without workload pods"),
     ("WhenEmptyOrUnderutilized", "also nodes whose pods fit elsewhere"),
     ("Balanced", "also, if the savings are worth the disruption"),
 )
 _POOL_EDITS: Final = (
-    number_field(
-        "nodepool.weight",
-        "weight",
-        _POOL,
-        ("spec", "weight"),
-        low=1,
-        high=100,
-        hint="1 to 100, the highest is tried first",
-    ),
-    number_field("nodepool.replicas", "replicas", _POOL, ("spec", "replicas"), hint="of a static pool"),
-    quantity_field(
-        "nodepool.limits.cpu", "limit cpu", _POOL, ("spec", "limits", "cpu"), start="100", hint="cores, such as 400"
-    ),
-    quantity_field(
-        "nodepool.limits.memory",
-        "limit memory",
-        _POOL,
-        ("spec", "limits", "memory"),
-        start="400Gi",
-        hint="such as 1600Gi",
-    ),
-    quantity_field(
-        "nodepool.limits.nodes", "limit nodes", _POOL, ("spec", "limits", "nodes"), start="10", hint="such as 20"
-    ),
-    pairs_field(
-        "nodepool.limits",
-        "limits",
-        _POOL,
-        ("spec", "limits"),
-        value_fault=_amount_fault,
-        value_of=quantity_value,
-        hint=_LIMIT_HINT,
-    ),
+    _pool(number_field, "weight", "spec.weight", low=1, high=100, hint="1 to 100, the highest is tried first"),
+    _pool(number_field, "replicas", "spec.replicas", hint="of a static pool"),
+    _pool(quantity_field, "limits.cpu", "spec.limits.cpu", "limit cpu", start="100", hint="cores, such as 400"),
+    _pool(quantity_field, "limits.memory", "spec.limits.memory", "limit memory", start="400Gi", hint="such as 1600Gi"),
+    _pool(quantity_field, "limits.nodes", "spec.limits.nodes", "limit nodes", start="10", hint="such as 20"),
+    _pool(pairs_field, "limits", "spec.limits", value_fault=_amount_fault, value_of=quantity_value, hint=_LIMIT_HINT),
     requirement_field(
-        "nodepool.capacity-type",
-        "capacity type",
-        "karpenter.sh/capacity-type",
-        usual=("spot", "on-demand", "reserved"),
+        "nodepool.capacity-type", "capacity type", "karpenter.sh/capacity-type", usual=("spot", "on-demand", "reserved")
     ),
     requirement_field("nodepool.arch", "arch", "kubernetes.io/arch", usual=("amd64", "arm64")),
     requirement_field("nodepool.zone", "zones", "topology.kubernetes.io/zone"),
@@ -94,46 +69,43 @@ _POOL_EDITS: Final = (
     requirement_field("nodepool.family", "families", "karpenter.k8s.aws/instance-family"),
     requirement_field("nodepool.size", "sizes", "karpenter.k8s.aws/instance-size"),
     requirement_field("nodepool.type", "instance types", "node.kubernetes.io/instance-type"),
-    taints_field("nodepool.taints", "taints", _POOL, (*_SPEC, "taints")),
-    taints_field("nodepool.startup-taints", "startup taints", _POOL, (*_SPEC, "startupTaints")),
-    pairs_field(
-        "nodepool.labels",
+    _pool(taints_field, "taints", "spec.template.spec.taints"),
+    _pool(taints_field, "startup-taints", "spec.template.spec.startupTaints", "startup taints"),
+    _pool(
+        pairs_field,
+        "labels",
+        "spec.template.metadata.labels",
         "node labels",
-        _POOL,
-        (*_META, "labels"),
         value_fault=label_value_fault,
         hint="key=value, such as team=ml",
     ),
-    pairs_field(
-        "nodepool.annotations",
+    _pool(
+        pairs_field,
+        "annotations",
+        "spec.template.metadata.annotations",
         "node annotations",
-        _POOL,
-        (*_META, "annotations"),
         value_fault=lambda _: "",
         hint="key=value, such as karpenter.sh/do-not-disrupt=true",
     ),
-    choice_field("nodepool.policy", "policy", _POOL, ("spec", "disruption", "consolidationPolicy"), choices=_POLICIES),
-    duration_field(
-        "nodepool.consolidate-after",
-        "consolidateAfter",
-        _POOL,
-        ("spec", "disruption", "consolidateAfter"),
+    _pool(choice_field, "policy", "spec.disruption.consolidationPolicy", "policy", choices=_POLICIES),
+    _pool(
+        duration_field,
+        "consolidate-after",
+        "spec.disruption.consolidateAfter",
         ladder=("0s", "30s", "1m", "2m", "5m", "10m", "15m", "30m", "1h", "Never"),
         removable=False,
     ),
-    budgets_field("nodepool.budgets", "budgets", _POOL, ("spec", "disruption", "budgets")),
-    duration_field(
-        "nodepool.expire-after",
-        "expireAfter",
-        _POOL,
-        (*_SPEC, "expireAfter"),
+    _pool(budgets_field, "budgets", "spec.disruption.budgets"),
+    _pool(
+        duration_field,
+        "expire-after",
+        "spec.template.spec.expireAfter",
         ladder=("24h", "72h", "168h", "336h", "720h", "Never"),
     ),
-    duration_field(
-        "nodepool.termination-grace-period",
-        "terminationGracePeriod",
-        _POOL,
-        (*_SPEC, "terminationGracePeriod"),
+    _pool(
+        duration_field,
+        "termination-grace-period",
+        "spec.template.spec.terminationGracePeriod",
         ladder=("30s", "1m", "5m", "15m", "30m", "1h", "4h", "24h", "48h"),
     ),
 )
