@@ -17,93 +17,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ScreenEntry:
-    """A screen with its own key."""
+    """A screen with its own key: ``NodesScreen`` in the module ``nodes``."""
 
     name: str
     key: str
-    title: str
     help: str
     """One line for help and the palette."""
     aliases: tuple[str, ...]
     """Other words for the command line."""
-    class_name: str
-    """Of the screen, in the module of its name."""
     short: str = ""
     """Title for when room is short."""
 
+    @property
+    def title(self) -> str:
+        """Title of its tab."""
+        return self.name.capitalize()
+
     def load(self) -> Screen[None]:
         """Make the screen; it is imported only then."""
-        make: Callable[[], Screen[None]] = getattr(import_module(f"karptui.screens.{self.name}"), self.class_name)
+        make: Callable[[], Screen[None]] = getattr(import_module(f"karptui.screens.{self.name}"), f"{self.title}Screen")
         return make()
 
 
 ENTRIES: Final = (
-    ScreenEntry(
-        "nodes",
-        "1",
-        "Nodes",
-        "Nodes and NodeClaims: why each is still here, resources, cost",
-        ("no", "node"),
-        "NodesScreen",
-    ),
-    ScreenEntry(
-        "pools",
-        "2",
-        "Pools",
-        "NodePools in the order they are tried: limits, types, overlap",
-        ("np", "pool"),
-        "PoolsScreen",
-    ),
-    ScreenEntry(
-        "claims", "3", "Claims", "NodeClaims: their life, drift, expiry and drain", ("nc", "claim"), "ClaimsScreen"
-    ),
-    ScreenEntry("pods", "4", "Pods", "Pods by node, pool, owner or namespace", ("po", "pod"), "PodsScreen"),
-    ScreenEntry(
-        "pending",
-        "5",
-        "Pending",
-        "Pending pods by cause, and changes that would help",
-        ("pe", "wait"),
-        "PendingScreen",
-        "Pend",
-    ),
-    ScreenEntry(
-        "blockers",
-        "6",
-        "Blockers",
-        "The blockers of each node, and their cost",
-        ("bl", "blocker", "why"),
-        "BlockersScreen",
-        "Block",
-    ),
-    ScreenEntry(
-        "budgets",
-        "7",
-        "Budgets",
-        "How many nodes may be disrupted, now and when",
-        ("bu", "budget"),
-        "BudgetsScreen",
-        "Budg",
-    ),
-    ScreenEntry(
-        "types",
-        "8",
-        "Types",
-        "Instance types of each NodePool, their ledger and prices",
-        ("ty", "type"),
-        "PoolsOfTypesScreen",
-    ),
-    ScreenEntry(
-        "events", "9", "Events", "Events of Karpenter, nodes and NodeClaims, folded", ("ev", "event"), "EventsScreen"
-    ),
-    ScreenEntry(
-        "advice",
-        "0",
-        "Advice",
-        "Problems in this cluster's objects, and what to do",
-        ("ad", "lint", "advise"),
-        "AdviceScreen",
-    ),
+    ScreenEntry("nodes", "1", "Nodes and NodeClaims: why each is still here, resources, cost", ("no", "node")),
+    ScreenEntry("pools", "2", "NodePools in the order they are tried: limits, types, overlap", ("np", "pool")),
+    ScreenEntry("claims", "3", "NodeClaims: their life, drift, expiry and drain", ("nc", "claim")),
+    ScreenEntry("pods", "4", "Pods by node, pool, owner or namespace", ("po", "pod")),
+    ScreenEntry("pending", "5", "Pending pods by cause, and changes that would help", ("pe", "wait"), "Pend"),
+    ScreenEntry("blockers", "6", "The blockers of each node, and their cost", ("bl", "blocker", "why"), "Block"),
+    ScreenEntry("budgets", "7", "How many nodes may be disrupted, now and when", ("bu", "budget"), "Budg"),
+    ScreenEntry("types", "8", "Instance types of each NodePool, their ledger and prices", ("ty", "type")),
+    ScreenEntry("events", "9", "Events of Karpenter, nodes and NodeClaims, folded", ("ev", "event")),
+    ScreenEntry("advice", "0", "Problems in this cluster's objects, and what to do", ("ad", "lint", "advise")),
 )
 """In the order of the tabs."""
 

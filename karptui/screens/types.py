@@ -37,7 +37,7 @@ CONSEQUENCES: Final[Mapping[str, str]] = {
 }
 
 
-class PoolsOfTypesScreen(ListScreen[PoolEntry]):
+class TypesScreen(ListScreen[PoolEntry]):
     """Every NodePool with how many types each filter leaves."""
 
     entry_name = "types"

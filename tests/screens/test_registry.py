@@ -25,7 +25,7 @@ def screens() -> list[type[FrameScreen]]:
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_an_entry_names_the_screen_in_the_module_of_its_name(entry: ScreenEntry) -> None:
-    screen = getattr(importlib.import_module(f"karptui.screens.{entry.name}"), entry.class_name)
+    screen = getattr(importlib.import_module(f"karptui.screens.{entry.name}"), f"{entry.title}Screen")
     assert issubclass(screen, FrameScreen)
     assert screen.entry_name == entry.name
 

@@ -13,7 +13,7 @@ from karptui.aws.evidence import Evidence
 from karptui.aws.prices import PriceSettings
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.config import Config
-from karptui.screens.types import PoolsOfTypesScreen, TypeLedgerScreen, TypesOfPoolScreen
+from karptui.screens.types import TypeLedgerScreen, TypesOfPoolScreen, TypesScreen
 from karptui.sources.evidence import EvidenceSource
 from tests.stories import stories_source
 from tests.ui.stage import an_app, running, settled
@@ -55,7 +55,7 @@ def typing(*steps: str) -> Callable[[Pilot[None]], Awaitable[None]]:
 async def test_from_pools_to_the_ledger_and_back(make_stories: MakeApp) -> None:
     app = make_stories()
     async with running(app, (120, 40)) as (_, pilot):
-        assert isinstance(app.screen, PoolsOfTypesScreen)
+        assert isinstance(app.screen, TypesScreen)
         await typing("down", "down", "down", "enter")(pilot)
         assert isinstance(app.screen, TypesOfPoolScreen)
         assert [entry.name for entry in app.screen.chosen()] == ["r5a.12xlarge"]
@@ -72,7 +72,7 @@ async def test_from_pools_to_the_ledger_and_back(make_stories: MakeApp) -> None:
         await typing(">")(pilot)
         assert ledger.pod.name == "worker-0", "both workers ask the same: one kind of pod"
         await typing("q", "q")(pilot)
-        assert isinstance(app.screen, PoolsOfTypesScreen)
+        assert isinstance(app.screen, TypesScreen)
 
 
 async def test_pools_follow_each_other_and_lead_to_the_nodes_of_a_type(make_stories: MakeApp) -> None:
