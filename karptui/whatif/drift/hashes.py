@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -16,6 +17,7 @@ from karptui.whatif.drift.go_hash import (
     HashError,
     ListOf,
     Scalar,
+    Shape,
     TextMap,
     is_zero,
     text_hash,
@@ -27,155 +29,108 @@ EC2_NODECLASS_HASH_VERSION: Final = "v5"
 """Of 1.14; 1.15 writes ``v6``."""
 KUBELET_AS_TEXT: Final = "v6"
 """First version that hashes ``spec.kubelet`` as JSON text, and enclaveOptions."""
+
+
+class _Pointer(NamedTuple):
+    """A pointer in Go: zero differs from absent."""
+
+    shape: Shape
+
+
+_ABBREVIATION_OR_LETTER: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z]|$)|[A-Z]")
+
+
+def _struct(go_name: str, /, **fields: Shape | _Pointer | GoField) -> GoStruct:
+    """Return a struct by the Go names of its fields; their JSON names begin in lower case unless given."""
+
+    def field(name: str, shape: Shape | _Pointer | GoField) -> GoField:
+        if isinstance(shape, GoField):
+            return shape
+        json_name = _ABBREVIATION_OR_LETTER.sub(lambda match: match[0].lower(), name, count=1)
+        is_pointer = isinstance(shape, _Pointer)
+        return GoField(name, json_name, shape.shape if isinstance(shape, _Pointer) else shape, is_pointer)
+
+    return GoStruct(go_name, tuple(field(name, shape) for name, shape in fields.items()))
+
+
 _TEXTS: Final = TextMap(Scalar.TEXT)
+_TEXT: Final = _Pointer(Scalar.TEXT)
+_BOOL: Final = _Pointer(Scalar.BOOL)
+_INT32: Final = _Pointer(Scalar.INT32)
+_INT64: Final = _Pointer(Scalar.INT64)
 _TAINTS: Final = ListOf(
-    GoStruct(
-        "Taint",
-        (
-            GoField("Key", "key", Scalar.TEXT),
-            GoField("Value", "value", Scalar.TEXT),
-            GoField("Effect", "effect", Scalar.TEXT),
-            GoField("TimeAdded", "timeAdded", Scalar.TIME, is_pointer=True),
-        ),
-    )
+    _struct("Taint", Key=Scalar.TEXT, Value=Scalar.TEXT, Effect=Scalar.TEXT, TimeAdded=_Pointer(Scalar.TIME))
 )
-NODEPOOL_TEMPLATE: Final = GoStruct(
+_NODECLASS_REF: Final = _struct("NodeClassReference", Kind=Scalar.TEXT, Name=Scalar.TEXT, Group=Scalar.TEXT)
+NODEPOOL_TEMPLATE: Final = _struct(
     "NodeClaimTemplate",
-    (
-        GoField(
-            "ObjectMeta",
-            "metadata",
-            GoStruct(
-                "ObjectMeta", (GoField("Labels", "labels", _TEXTS), GoField("Annotations", "annotations", _TEXTS))
-            ),
-        ),
-        GoField(
-            "Spec",
-            "spec",
-            GoStruct(
-                "NodeClaimTemplateSpec",
-                (
-                    GoField("Taints", "taints", _TAINTS),
-                    GoField("StartupTaints", "startupTaints", _TAINTS),
-                    GoField(
-                        "NodeClassRef",
-                        "nodeClassRef",
-                        GoStruct(
-                            "NodeClassReference",
-                            (
-                                GoField("Kind", "kind", Scalar.TEXT),
-                                GoField("Name", "name", Scalar.TEXT),
-                                GoField("Group", "group", Scalar.TEXT),
-                            ),
-                        ),
-                        is_pointer=True,
-                    ),
-                    GoField("TerminationGracePeriod", "terminationGracePeriod", Scalar.DURATION, is_pointer=True),
-                    GoField("ExpireAfter", "expireAfter", Scalar.NILLABLE_DURATION),
-                ),
-            ),
-        ),
+    ObjectMeta=GoField("ObjectMeta", "metadata", _struct("ObjectMeta", Labels=_TEXTS, Annotations=_TEXTS)),
+    Spec=_struct(
+        "NodeClaimTemplateSpec",
+        Taints=_TAINTS,
+        StartupTaints=_TAINTS,
+        NodeClassRef=_Pointer(_NODECLASS_REF),
+        TerminationGracePeriod=_Pointer(Scalar.DURATION),
+        ExpireAfter=Scalar.NILLABLE_DURATION,
     ),
 )
 """``spec.template`` of a NodePool; ``requirements`` are compared by their meaning instead."""
-
-
-def _text(go_name: str, json_name: str) -> GoField:
-    return GoField(go_name, json_name, Scalar.TEXT, is_pointer=True)
-
-
-def _int32(go_name: str, json_name: str) -> GoField:
-    return GoField(go_name, json_name, Scalar.INT32, is_pointer=True)
-
-
-def _nested(go_name: str, json_name: str, *fields: GoField) -> GoField:
-    """Return a pointer to a struct that has the name of its field."""
-    return GoField(go_name, json_name, GoStruct(go_name, fields), is_pointer=True)
-
-
-_KUBELET: Final = GoStruct(
+_KUBELET: Final = _struct(
     "KubeletConfiguration",
-    (
-        GoField("ClusterDNS", "clusterDNS", ListOf(Scalar.TEXT)),
-        _int32("MaxPods", "maxPods"),
-        _int32("PodsPerCore", "podsPerCore"),
-        GoField("SystemReserved", "systemReserved", _TEXTS),
-        GoField("KubeReserved", "kubeReserved", _TEXTS),
-        GoField("EvictionHard", "evictionHard", _TEXTS),
-        GoField("EvictionSoft", "evictionSoft", _TEXTS),
-        GoField("EvictionSoftGracePeriod", "evictionSoftGracePeriod", TextMap(Scalar.DURATION)),
-        _int32("EvictionMaxPodGracePeriod", "evictionMaxPodGracePeriod"),
-        _int32("ImageGCHighThresholdPercent", "imageGCHighThresholdPercent"),
-        _int32("ImageGCLowThresholdPercent", "imageGCLowThresholdPercent"),
-        GoField("CPUCFSQuota", "cpuCFSQuota", Scalar.BOOL, is_pointer=True),
-    ),
+    ClusterDNS=ListOf(Scalar.TEXT),
+    MaxPods=_INT32,
+    PodsPerCore=_INT32,
+    SystemReserved=_TEXTS,
+    KubeReserved=_TEXTS,
+    EvictionHard=_TEXTS,
+    EvictionSoft=_TEXTS,
+    EvictionSoftGracePeriod=TextMap(Scalar.DURATION),
+    EvictionMaxPodGracePeriod=_INT32,
+    ImageGCHighThresholdPercent=_INT32,
+    ImageGCLowThresholdPercent=_INT32,
+    CPUCFSQuota=GoField("CPUCFSQuota", "cpuCFSQuota", Scalar.BOOL, is_pointer=True),
 )
-_BLOCK_DEVICE: Final = GoStruct(
+_BLOCK_DEVICE: Final = _struct(
     "BlockDevice",
-    (
-        GoField("DeleteOnTermination", "deleteOnTermination", Scalar.BOOL, is_pointer=True),
-        GoField("Encrypted", "encrypted", Scalar.BOOL, is_pointer=True),
-        GoField("IOPS", "iops", Scalar.INT64, is_pointer=True),
-        _text("KMSKeyID", "kmsKeyID"),
-        _text("SnapshotID", "snapshotID"),
-        GoField("Throughput", "throughput", Scalar.INT64, is_pointer=True),
-        _int32("VolumeInitializationRate", "volumeInitializationRate"),
-        GoField("VolumeSize", "volumeSize", Scalar.QUANTITY, is_pointer=True),
-        _text("VolumeType", "volumeType"),
-    ),
+    DeleteOnTermination=_BOOL,
+    Encrypted=_BOOL,
+    IOPS=_INT64,
+    KMSKeyID=_TEXT,
+    SnapshotID=_TEXT,
+    Throughput=_INT64,
+    VolumeInitializationRate=_INT32,
+    VolumeSize=_Pointer(Scalar.QUANTITY),
+    VolumeType=_TEXT,
 )
 _BLOCK_DEVICES: Final = ListOf(
-    GoStruct(
-        "BlockDeviceMapping",
-        (
-            _text("DeviceName", "deviceName"),
-            GoField("EBS", "ebs", _BLOCK_DEVICE, is_pointer=True),
-            GoField("RootVolume", "rootVolume", Scalar.BOOL),
-        ),
-    )
+    _struct("BlockDeviceMapping", DeviceName=_TEXT, EBS=_Pointer(_BLOCK_DEVICE), RootVolume=Scalar.BOOL)
 )
 _INTERFACES: Final = ListOf(
-    GoStruct(
-        "NetworkInterface",
-        (
-            GoField("NetworkCardIndex", "networkCardIndex", Scalar.INT32),
-            GoField("DeviceIndex", "deviceIndex", Scalar.INT32),
-            GoField("InterfaceType", "interfaceType", Scalar.TEXT),
-        ),
-    )
+    _struct("NetworkInterface", NetworkCardIndex=Scalar.INT32, DeviceIndex=Scalar.INT32, InterfaceType=Scalar.TEXT)
 )
-EC2_NODECLASS_SPEC: Final = GoStruct(
+_METADATA_OPTIONS: Final = _struct(
+    "MetadataOptions", HTTPEndpoint=_TEXT, HTTPProtocolIPv6=_TEXT, HTTPPutResponseHopLimit=_INT64, HTTPTokens=_TEXT
+)
+_CONNECTION_TRACKING: Final = _struct(
+    "ConnectionTracking", TCPEstablishedTimeout=_INT32, UDPStreamTimeout=_INT32, UDPTimeout=_INT32
+)
+EC2_NODECLASS_SPEC: Final = _struct(
     "EC2NodeClassSpec",
-    (
-        _nested("PlacementGroupSelector", "placementGroupSelector", _text("Name", "name"), _text("ID", "id")),
-        GoField("AssociatePublicIPAddress", "associatePublicIPAddress", Scalar.BOOL, is_pointer=True),
-        _text("UserData", "userData"),
-        GoField("Role", "role", Scalar.TEXT),
-        _text("InstanceProfile", "instanceProfile"),
-        GoField("Tags", "tags", _TEXTS),
-        GoField("Kubelet", "kubelet", _KUBELET, is_pointer=True),
-        GoField("BlockDeviceMappings", "blockDeviceMappings", _BLOCK_DEVICES),
-        _text("InstanceStorePolicy", "instanceStorePolicy"),
-        GoField("NetworkInterfaces", "networkInterfaces", _INTERFACES),
-        GoField("DetailedMonitoring", "detailedMonitoring", Scalar.BOOL, is_pointer=True),
-        _nested(
-            "MetadataOptions",
-            "metadataOptions",
-            _text("HTTPEndpoint", "httpEndpoint"),
-            _text("HTTPProtocolIPv6", "httpProtocolIPv6"),
-            GoField("HTTPPutResponseHopLimit", "httpPutResponseHopLimit", Scalar.INT64, is_pointer=True),
-            _text("HTTPTokens", "httpTokens"),
-        ),
-        _nested(
-            "ConnectionTracking",
-            "connectionTracking",
-            _int32("TCPEstablishedTimeout", "tcpEstablishedTimeout"),
-            _int32("UDPStreamTimeout", "udpStreamTimeout"),
-            _int32("UDPTimeout", "udpTimeout"),
-        ),
-        _text("Context", "context"),
-        _nested("CPUOptions", "cpuOptions", _text("NestedVirtualization", "nestedVirtualization")),
-    ),
+    PlacementGroupSelector=_Pointer(_struct("PlacementGroupSelector", Name=_TEXT, ID=_TEXT)),
+    AssociatePublicIPAddress=_BOOL,
+    UserData=_TEXT,
+    Role=Scalar.TEXT,
+    InstanceProfile=_TEXT,
+    Tags=_TEXTS,
+    Kubelet=_Pointer(_KUBELET),
+    BlockDeviceMappings=_BLOCK_DEVICES,
+    InstanceStorePolicy=_TEXT,
+    NetworkInterfaces=_INTERFACES,
+    DetailedMonitoring=_BOOL,
+    MetadataOptions=_Pointer(_METADATA_OPTIONS),
+    ConnectionTracking=_Pointer(_CONNECTION_TRACKING),
+    Context=_TEXT,
+    CPUOptions=_Pointer(_struct("CPUOptions", NestedVirtualization=_TEXT)),
 )
 """``spec`` of an EC2NodeClass; the resolved AMI family is hashed as well."""
 _BEHIND_ENCLAVES: Final = ("connectionTracking", "context", "cpuOptions")
@@ -184,7 +139,7 @@ EC2_NODECLASS_SPEC_V6: Final = GoStruct(
     "EC2NodeClassSpec",
     (
         *(field for field in EC2_NODECLASS_SPEC.fields if field.json_name not in ("kubelet", *_BEHIND_ENCLAVES)),
-        _nested("EnclaveOptions", "enclaveOptions", GoField("Enabled", "enabled", Scalar.BOOL)),
+        GoField("EnclaveOptions", "enclaveOptions", _struct("EnclaveOptions", Enabled=Scalar.BOOL), is_pointer=True),
         *(field for field in EC2_NODECLASS_SPEC.fields if field.json_name in _BEHIND_ENCLAVES),
     ),
 )
