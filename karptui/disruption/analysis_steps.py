@@ -43,7 +43,7 @@ from karptui.disruption.lanes import Lane, NodeCase, Why, lanes_of, why_of
 from karptui.disruption.methods import NextPass, next_pass, observed_fleet
 from karptui.disruption.node_verdict import landings_of, replacements_of, verdict_of
 from karptui.disruption.outlook import Outcome, RemovalSimulator
-from karptui.disruption.removal import EngineSimulator, LiftingSimulator
+from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.repair import health_deletions
 from karptui.disruption.should_disrupt import WantedBy
 from karptui.disruption.simulation import SimulationError, Simulator
@@ -335,10 +335,9 @@ class AnalysisSteps:
             self._detail = msgspec.structs.replace(detail, problem="no removal can be simulated: there is no node")
             return
         candidate = Candidate(self.fleet, node, pool, book)
-        pinned = frozenset(pod.uid for pod in node.pods)
-        simulator = LiftingSimulator(EngineSimulator(self._prepared, self.fleet), pinned)
+        simulator = EngineSimulator(self._prepared, self.fleet)
         try:
-            landings = landings_of(simulator.remove((candidate,), is_consolidation=True))
+            landings = landings_of(simulator.remove((candidate,), is_consolidation=True, with_blocked=True))
         except SimulationError as error:
             # Karpenter simulates no removal for a static NodePool's node: the template replaces it.
             self._detail = detail if pool.is_static else msgspec.structs.replace(detail, problem=str(error))
@@ -397,15 +396,11 @@ class AnalysisSteps:
                 self._overlap = overlap
             yield
 
-    def simulate_joint(self, before: Callable[[], None] | None = None) -> bool:
-        """Simulate a joint removal that a screen requested; return whether there was one.
-
-        Args:
-            before: Called before each simulation; an exception from it ends the work.
-        """
+    def simulate_joint(self) -> bool:
+        """Simulate a joint removal that a screen requested; return whether there was one."""
         if not self._joint.is_asked:
             return False
-        self._joint.simulate(self._joint_removals(before).of)
+        self._joint.simulate(self._joint_removals().of)
         return True
 
     @property
@@ -431,8 +426,8 @@ class AnalysisSteps:
 
         self._joint.simulate_at_once(simulate)
 
-    def _joint_removals(self, before: Callable[[], None] | None = None) -> JointRemovals:
-        return JointRemovals(self._prepared, self.fleet, prices=self._prices, before=before)
+    def _joint_removals(self) -> JointRemovals:
+        return JointRemovals(self._prepared, self.fleet, prices=self._prices)
 
     def engine(self, before: Callable[[], None]) -> EngineSimulator:
         """Return a simulator of removals for this generation.

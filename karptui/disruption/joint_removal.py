@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -25,23 +25,15 @@ _MOST_RUNS: Final = 8
 class JointRemovals:
     """Simulates joint removals on one cluster, as if nothing blocked the nodes' pods."""
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        fleet: Fleet,
-        *,
-        prices: PriceSettings = LIST_PRICES,
-        before: Callable[[], None] | None = None,
-    ) -> None:
+    def __init__(self, prepared: Prepared, fleet: Fleet, *, prices: PriceSettings = LIST_PRICES) -> None:
         """Prepare for simulations on a cluster.
 
         Args:
             prices: What the user pays, compared with Karpenter's prices.
-            before: Called before each simulation; an exception from it ends the work.
         """
         self._fleet = fleet
         self._prices = prices
-        self._engine = EngineSimulator(prepared, fleet, before=before)
+        self._engine = EngineSimulator(prepared, fleet)
         self._nodes = {node_key(node.claim, node.name): node for node in fleet.nodes}
 
     def of(self, keys: Collection[str]) -> JointRemoval | None:
@@ -107,8 +99,7 @@ class JointRemovals:
         )
 
     def _without(self, candidates: Sequence[Candidate]) -> Simulation:
-        pods = [pod.uid for candidate in candidates for pod in candidate.reschedulable_pods]
-        return self._engine.remove_lifting(candidates, pods, is_consolidation=False)
+        return self._engine.remove(candidates, is_consolidation=False, with_blocked=True)
 
     @cached_property
     def _base(self) -> tuple[int, float]:

@@ -22,7 +22,7 @@ from karptui.disruption.emptiness import FilterCode
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.launch_price import ReckonedPrices
-from karptui.disruption.removal import EngineSimulator, LiftingSimulator
+from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.should_disrupt import ShouldDisrupt
 from karptui.disruption.simulation import (
     Simulation,
@@ -113,7 +113,7 @@ class RemovalSimulator:
 
     def __init__(self, prepared: Prepared, fleet: Fleet, should_disrupt: ShouldDisrupt | None = None) -> None:
         self._fleet = fleet
-        self._engine = EngineSimulator(prepared, fleet)
+        self._prepared = prepared
         self._should_disrupt = should_disrupt if should_disrupt is not None else ShouldDisrupt(fleet)
         self._candidates: dict[str, Candidate] = {}
         self._tried: dict[tuple[str, Method, frozenset[str]], Command | Refusal | None] = {}
@@ -227,7 +227,7 @@ class RemovalSimulator:
         return self._tried[key]
 
     def _simulated(self, candidate: Candidate, method: Method, pods: frozenset[str]) -> Command | Refusal | None:
-        simulator = LiftingSimulator(self._engine, pods)
+        simulator = EngineSimulator(self._prepared, self._fleet, lifted=pods)
         if method is Method.REPAIR:
             assert self._should_disrupt.repair is not None
             result = self._should_disrupt.repair.command_for(candidate.node, simulator)

@@ -47,12 +47,25 @@ class EngineSimulator:
     """Simulates provisioning without some nodes; pods do not wait for reservations or count on uninitialized nodes."""
 
     def __init__(
-        self, prepared: Prepared, fleet: Fleet, *, is_brief: bool = False, before: Callable[[], None] | None = None
+        self,
+        prepared: Prepared,
+        fleet: Fleet,
+        *,
+        is_brief: bool = False,
+        before: Callable[[], None] | None = None,
+        lifted: Collection[str] = (),
     ) -> None:
+        """Prepare for simulations.
+
+        Args:
+            before: Called before each simulation; an exception from it ends the work.
+            lifted: Pods (uids) that are treated as evictable.
+        """
         self._prepared = prepared
         self._fleet = fleet
         self._is_brief = is_brief
         self._before = before
+        self._lifted = lifted
         self._orders: dict[tuple[int, RequirementSet], PriceOrder | None] = {}
         """Price orders of new claims, by template and requirements; None if minValues may still change their types."""
         self._leaving = {pod.uid for pod in prepared.leaving}
@@ -68,13 +81,6 @@ class EngineSimulator:
         """Return the placement of pods without the candidates, except pods that may not be evicted now."""
         if self._before is not None:
             self._before()
-        lifted = [pod.uid for candidate in candidates for pod in candidate.reschedulable_pods] if with_blocked else ()
-        return self.remove_lifting(candidates, lifted, is_consolidation=is_consolidation, credited=credited)
-
-    def remove_lifting(
-        self, candidates: Sequence[Candidate], lifted: Collection[str], *, is_consolidation: bool, credited: str = ""
-    ) -> Simulation:
-        """Return the same, with the pods ``lifted`` (uids) treated as evictable."""
         if not self._prepared.pools:
             raise SimulationError(NO_NODEPOOLS)
         predicates = self._fleet.pods
@@ -82,7 +88,7 @@ class EngineSimulator:
             pod
             for candidate in candidates
             for pod in candidate.reschedulable_pods
-            if pod.uid in lifted or predicates.is_currently_reschedulable(pod)
+            if with_blocked or pod.uid in self._lifted or predicates.is_currently_reschedulable(pod)
         ]
         excluded = [candidate.node.provider_id for candidate in candidates]
         if not self._is_brief or not is_consolidation:
@@ -212,28 +218,6 @@ class _Futility(Watch):
         """Stop unless the pod is pending anyway."""
         if not is_provisionable(pod):
             raise FutileError
-
-
-class LiftingSimulator:
-    """A simulator that treats some pods as evictable."""
-
-    def __init__(self, engine: EngineSimulator, lifted: Collection[str]) -> None:
-        self._engine = engine
-        self._lifted = lifted
-
-    def remove(
-        self,
-        candidates: Sequence[Candidate],
-        *,
-        is_consolidation: bool,
-        with_blocked: bool = False,
-        credited: str = "",
-    ) -> Simulation:
-        """Return the placement of pods without the candidates, including the pods treated as evictable."""
-        lifted = self._lifted
-        if with_blocked:
-            lifted = [*lifted, *(pod.uid for candidate in candidates for pod in candidate.reschedulable_pods)]
-        return self._engine.remove_lifting(candidates, lifted, is_consolidation=is_consolidation, credited=credited)
 
 
 def uninitialized_message(node: StateNode) -> str:

@@ -472,7 +472,7 @@ class Analyst:
             answered.add("next")
             self._latest = steps.analysis
             steps.simulate_next_pass(steps.engine(lambda: self._give_way(throttle, began)))
-        elif steps.simulate_joint(lambda: self._give_way(throttle, began)):
+        elif steps.simulate_joint():
             pass
         elif "advice" not in answered:
             # After the nodes on the screen, before all others.
