@@ -160,7 +160,7 @@ def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, total: int
     shown = [index for index, heading in enumerate(headings) if is_wide or not heading.is_wide_only]
     if not rows:
         total = total or rows.total
-        put(page(f"no {rows.spec.noun}" + (f" match, of {total}" if total else "")), is_error=True)
+        put(page(f"none of {total} {rows.spec.noun} match" if total else f"no {rows.spec.noun}"), is_error=True)
         return
     text = as_text(headings, rows, shown)
     put(page(text if has_header else text.partition("\n")[2]), end="")

@@ -77,7 +77,7 @@ def _left_out_text(tried: Sequence[TriedRemedy]) -> str:
     vain = sum(1 for row in tried if not row.helps)
     helped = {row.group for row in tried if row.helps}
     unhelped = list(dict.fromkeys(clean(row.group) for row in tried if row.group not in helped))
-    among = f", all of {first_of(unhelped, _MOST_NAMES)} among them" if unhelped else ""
+    among = f", including all for {first_of(unhelped, _MOST_NAMES)}" if unhelped else ""
     frees, are = verb(vain, "frees", "free"), verb(vain, "is", "are")
     counted_text, where = counted(vain, "remedy", "remedies"), "--of NAME shows them, -o json has all"
     if vain == len(tried):

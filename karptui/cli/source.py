@@ -122,8 +122,12 @@ def history_of(args: argparse.Namespace) -> Path:
         raise UsageError("--demo and --snapshot cannot be combined")
     refuse_live(args)
     path = Path(args.snapshot[0])
-    if len(args.snapshot) > 1 or not is_history(path):
-        raise UsageError(f"{path}: is not one history that karptui has recorded")
+    if not path.exists():
+        raise UsageError(f"{path}: no such file")
+    if len(args.snapshot) > 1:
+        raise UsageError("--snapshot: this command reads one history")
+    if not is_history(path):
+        raise UsageError(f"{path}: is not a history that karptui has recorded")
     return path
 
 

@@ -122,7 +122,8 @@ def miss_text(miss: PoolMiss, pool: str) -> str:
         return f"the nearest type of {pool} is {miss.instance_type}, short of {short}"
     if NO_ZONE in miss.asked:
         return f"{NO_ZONE_WORDS}, so no node of {pool} accepts it"
-    labels = ", ".join(map(_plain, miss.asked)) or _DEFAULT_MISSING.get(miss.gate, "labels, capacity and offering")
+    default = _DEFAULT_MISSING.get(miss.gate, "the labels, the capacity and an available offering")
+    labels = ", ".join(map(_plain, miss.asked)) or default
     return _WORDS.get(miss.gate, "no node of {pool} accepts it").format(pool=pool, asked=labels)
 
 

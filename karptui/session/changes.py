@@ -57,12 +57,12 @@ def changes_of(history: History, from_ns: int, to_ns: int) -> ChangeSet:
         if new.from_ns > from_ns and old.to_ns < to_ns
     ]
     notes += [
-        f"not recorded: {instant_text(begin)} to {instant_text(end)}; when a change was made there is unknown"
+        f"nothing was recorded from {instant_text(begin)} to {instant_text(end)}: times of changes in it are unknown"
         for begin, end in gaps
     ]
     before, after = _moment(history, from_ns), _moment(history, to_ns)
     if not before.prices or not after.prices:
-        notes.append("costs are left out: the history has no samples of them")
+        notes.append("costs are left out, because the history has no samples of them")
     verdict = _verdict_lines(history.marks(from_ns, to_ns))
     rows = changes_between(before, after, versions_between(history, from_ns, to_ns), verdict)
     return ChangeSet(from_ns, to_ns, rows, tuple(notes))

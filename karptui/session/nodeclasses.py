@@ -98,7 +98,7 @@ class Absence(StrEnum):
     """Why a NodePool's NodeClass is missing, as shown to the user."""
 
     ON_THE_WAY = "is loading"
-    GONE = "is not there"
+    GONE = "does not exist"
     UNREAD = "was not read"
     UNKNOWN = "is not among those that were read"
 

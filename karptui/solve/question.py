@@ -94,7 +94,7 @@ class GoalQuestion:
             why = (
                 "is excluded: it is static, not ready, being deleted, or another provider's"
                 if pool_name in {pool.name for pool in self.base.inventory.nodepools}
-                else "is not there"
+                else "does not exist"
             )
             raise RequestError(f"NodePool {pool_name!r:.80} {why}; {there}")
         return usable[pool_name]

@@ -272,7 +272,7 @@ def _nodes(inventory: Inventory, name: str) -> tuple[Node, ...]:
     if has_value:
         nodes = tuple(node for node in free if node.labels.get(key) == value)
         if not nodes:
-            raise RequestError(f"no node without NodePool has the label {name}")
+            raise RequestError(f"no node outside NodePools has the label {name}")
         return nodes
     nodes = tuple(node for node in free if group_of(node.labels) == name)
     if not nodes:

@@ -349,7 +349,7 @@ def sum_lines(steps: Sequence[HistoryStep], predictions: Mapping[PredictionKind,
     amount = per_hour_text(sum(step.known_saved for step in counted_steps))
     unpriced = sum(step.unpriced for step in counted_steps)
     without = f", without {counted(unpriced, 'node')} of unknown price" if unpriced else ""
-    yield ((f"consolidation saved {amount} at the prices at the end{without}", Tone.NORMAL),)
+    yield ((f"consolidation saved {amount}, at the last known prices{without}", Tone.NORMAL),)
     if accuracy := prediction_text(predictions):
         yield ((accuracy, Tone.NORMAL),)
     if refused:

@@ -242,7 +242,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         filters=Field(FieldKind.TEXT, why_words, "its blocker: DND, PDB, OK*…"),
     ),
     Column(
-        Heading("how", "WOULD BE", "Deleted, or its replacement (simulated).", 7, 70),
+        Heading("how", "OUTCOME", "Deleted, or its replacement (simulated).", 7, 70),
         _how,
         lambda entry: _how(entry, 0).text,
         values=(

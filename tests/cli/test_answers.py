@@ -54,8 +54,8 @@ ANSWERS: Final = {
         "nodes --snapshot SMALL --resources memory", (r"^NAME.* MEM\b",), lacks=("CPU", "PODS")),
     "a cluster without nodes": Answer("nodes --snapshot PODLESS", err=("no nodes",)),
     "a filter that matches no node": Answer(
-        "nodes --snapshot SMALL --filter nonsense", err=("no nodes match, of 3",), is_empty=True),
-    "a namespace without pods": Answer("pods --demo -n nowhere", err=(r"^no pods match, of \d{3}$",), is_empty=True),
+        "nodes --snapshot SMALL --filter nonsense", err=("none of 3 nodes match",), is_empty=True),
+    "a namespace without pods": Answer("pods --demo -n nowhere", err=(r"^none of \d{3} pods match$",), is_empty=True),
     "pending pods with the disagreements below": Answer(
         "pending --snapshot STORY", ("^PODS +REQUESTS", "✘ trino: memory short by 6,846Mi on r5a.8xlarge"),
         ("web/front-7d4-x2kq9: ≠ nominated 30m ago to general-x1, which is gone; still pending",)),

@@ -49,8 +49,8 @@ def test_an_empty_name_is_not_the_current_directory(command: str, run: Run) -> N
     ("plan", b"error: You must be logged in to the server", "has no kind: it is not a Kubernetes object"),
     ("record", b"5", "is a number, not a Kubernetes object"),
     ("solve", b"\x80", "is not UTF-8: line 1 holds the byte 0x80; save it as UTF-8"),
-    ("changes", b"Log in", "is not one history that karptui has recorded"),
-    ("history", b"Log in", "is not one history that karptui has recorded"),
+    ("changes", b"Log in", "is not a history that karptui has recorded"),
+    ("history", b"Log in", "is not a history that karptui has recorded"),
     *((command, b"Log in", "is text, not a Kubernetes object: Log in") for command in READERS),
 ])  # fmt: skip
 def test_a_file_without_objects_is_refused(command: str, text: bytes, sentence: str, tmp_path: Path, run: Run) -> None:

@@ -107,7 +107,7 @@ def test_filters_and_csv(run: Run, history: Path) -> None:
 def test_notes_tell_where_the_history_begins(run: Run, history: Path) -> None:
     _, err = printed(run, "--snapshot", str(history), "--from", "-2h")
     assert "the history begins at 2026-11-28 14:00:00Z: changes before are unknown" in err
-    assert "costs are left out: the history has no samples of them" in err
+    assert "costs are left out, because the history has no samples of them" in err
 
 
 def test_a_node_that_is_gone_is_explained_from_the_history(run: Run, history: Path) -> None:

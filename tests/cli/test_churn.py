@@ -52,7 +52,7 @@ def test_one_by_one_as_csv(run: Run, snapshot: str) -> None:
     assert {row["by_events"] for row in rows} == {"True"}
     (row,) = run.csv("churn", "--snapshot", snapshot, "--now", NOW, "-l", "team=web")
     assert (row["reasons"], row["loops"]) == ("Underutilized=3", "short-lived")
-    assert "no NodePools match, of 1" in run("churn", "--snapshot", snapshot, "--now", NOW, "-l", "team=db").err
+    assert "none of 1 NodePools match" in run("churn", "--snapshot", snapshot, "--now", NOW, "-l", "team=db").err
 
 
 def test_replacements_as_a_table_and_json(run: Run, snapshot: str) -> None:

@@ -59,7 +59,7 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     ("drill", ("PENDING", "PODS")),
     ("blockers", ("WITHOUT IT", "PDB_MULTIPLE")),
     ("forward", ("two PDBs",)),
-    ("next", ("WOULD BE", "blocked (cluster)")),
+    ("next", ("OUTCOME", "blocked (cluster)")),
     ("capacity", ("FREE",)),
     ("explain", ("pods don't fit",)),
 ])  # fmt: skip

@@ -110,7 +110,7 @@ REFUSED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("--from-watch a/b --snapshot=x.json", "cannot be combined with --from-watch"),
     ),
     "nodes HISTORY": (
-        ("--at 13:59", "the history has nothing of 2026-11-28T13:59:00Z: it begins at 2026-11-28T14:00:00Z"),
+        ("--at 13:59", "nothing is recorded at 2026-11-28T13:59:00Z: it begins at 2026-11-28T14:00:00Z"),
         ("--at -20x", "argument --at: '-20x' is not a time of day in UTC (14:02, 14:02:30)"),
         ("--at -20s --now 2026-11-28T14:00:00Z", "--at and --now cannot be combined"),
     ),
@@ -138,7 +138,10 @@ REFUSED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("--at 14:00", "--at names a moment"),
         ("--from yesterday", "'yesterday' is not a time of day"),
     ),
-    "changes": (("--demo", "this machine has no history of it"),),
+    "changes": (
+        ("--demo", "this machine has no history of it"),
+        ("--snapshot gone.karptui", "gone.karptui: no such file"),
+    ),
     "churn --snapshot STORIES": (("--pool nope", "there is no NodePool nope; there are "),),
     "completion": (("tcsh", "invalid choice: 'tcsh'"),),
     "do": (
@@ -267,7 +270,7 @@ REFUSED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("--prometheus http://p --window 0d", "'0d' is not a length such as 12h or 7d"),
         ("--prometheus http://p --krr -", "not allowed with argument --prometheus"),
         ("--krr - --percentile 90", "--percentile and --window are for --prometheus and recorded usage"),
-        ("--percentile 90", "is not one history that karptui has recorded"),
+        ("--percentile 90", "is not a history that karptui has recorded"),
     ),
     "rollout STORIES": (
         ("--wait", "--wait follows a live cluster or the demo: a recording does not go on"),
@@ -296,7 +299,7 @@ REFUSED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "solve --demo": (
         ("families", "families: nodepool is missing"),
         ("pending --nodepool general", "pending: there is no nodepool; it takes change, tries"),
-        ("families --nodepool none", "NodePool 'none' is not there; there are"),
+        ("families --nodepool none", "NodePool 'none' does not exist; there are"),
         ("sleep", "invalid choice: 'sleep'"),
     ),
     "sweep STORIES": (

@@ -78,7 +78,7 @@ def test_what_frees_no_node_is_counted_beside_the_table() -> None:
     vain = [row for row in every if not row["freed_nodes"] and not row["preempting_pods"]]
     output, error = printed()
     assert len(output.splitlines()) - 1 == len(every) - len(vain) > 0
-    assert f"{len(vain)} remedies that free no node are left out, all of db/postgres among them: " in error
+    assert f"{len(vain)} remedies that free no node are left out, including all for db/postgres: " in error
     assert "remove the annotation" in told("--of", "gitlab/ci")
 
 

@@ -239,7 +239,7 @@ def test_vpas_go_before_recorded_usage_that_is_not_asked_for(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     error = run("rightsize", "--snapshot", str(story), "--percentile", "95", status=2).err
-    assert "is not one history that karptui has recorded" in error
+    assert "is not a history that karptui has recorded" in error
     error = run("rightsize", "--demo", "--horizon", "10m", status=2).err
     assert "from the usage in this cluster's history, or from karptui rightsize --krr FILE" in error
     record_demo(history_file("demo", "demo"), 10)

@@ -144,7 +144,7 @@ BIG_MISS = PoolMiss("general", "instance types", "m5.xlarge", (_short("cpu", "5"
      "Karpenter schedules it to n1, which does not count before it is initialized"),
     (NoPlace("a/b"), "no NodePool has a launchable instance type"),
     (NoPlace("a/b", pools=(PoolMiss("x", "instance types"),)),
-     "no instance type of NodePool x has labels, capacity and offering"),
+     "no instance type of NodePool x has the labels, the capacity and an available offering"),
     (NoPlace("a/b", pools=(PoolMiss("x", "taints"), PoolMiss("y", "taints"))),
      "it does not tolerate the taints of any of 2 NodePools"),
     (NoPlace("a/b", pools=(PoolMiss("x", "topology"), PoolMiss("y", "topology"))),

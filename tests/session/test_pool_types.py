@@ -246,7 +246,7 @@ def a_pool_that_says(status: str, reason: str) -> NodePool:
     (a_nodepool(), 1, ""),
     (a_pool_that_says("True", "NodeClassReady"), 1, ""),
     (a_pool_that_says("False", "SubnetsReady"), 1, ""),
-    (a_pool_that_says("False", "NodeClassNotFound"), 0, "EC2NodeClass default is not there"),
+    (a_pool_that_says("False", "NodeClassNotFound"), 0, "EC2NodeClass default does not exist"),
     (a_pool_that_says("Unknown", "AwaitingReconciliation"), 0,
      "EC2NodeClass default is not among those that were read"),
     (a_nodepool(is_ready=False), 0, "EC2NodeClass default is not among those that were read"),
@@ -261,8 +261,8 @@ def test_whether_a_nodeclass_exists_is_what_karpenter_found(pool: NodePool, unre
 
 @pytest.mark.parametrize(("phase", "absence", "problem", "is_assumed"), [
     (Phase.SYNCING, Absence.ON_THE_WAY, "EC2NodeClass default is loading", False),
-    (Phase.LIVE, Absence.GONE, "EC2NodeClass default is not there", False),
-    (Phase.STALE, Absence.GONE, "EC2NodeClass default is not there", False),
+    (Phase.LIVE, Absence.GONE, "EC2NodeClass default does not exist", False),
+    (Phase.STALE, Absence.GONE, "EC2NodeClass default does not exist", False),
     (Phase.FORBIDDEN, Absence.UNREAD, "", True),
     (Phase.OFFLINE, Absence.UNREAD, "", True),
 ])  # fmt: skip

@@ -335,7 +335,7 @@ def test_no_family_makes_it_cheaper() -> None:
     ("overhead", {}, "instance types came with the snapshot"),
     ("weight", {"pods": "a/b"}, "weight: nodepool is missing"),
     ("weight", {"pods": "a/b", "nodepool": "general"}, "no pod that Karpenter would place is 'a/b'"),
-    ("weight", {"pods": "a/b", "nodepool": "x"}, "NodePool 'x' is not there; there are general"),
+    ("weight", {"pods": "a/b", "nodepool": "x"}, "NodePool 'x' does not exist; there are general"),
     ("families", {"nodepool": "general", "replay": "next"}, "replay: 'next' is neither scratch nor pending"),
     ("consolidate-after", {}, "consolidate-after: evictions is missing"),
     ("consolidate-after", {"evictions": "few"}, "evictions: 'few' is not a number"),

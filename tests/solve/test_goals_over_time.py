@@ -97,7 +97,7 @@ def test_the_answer_is_accepted_replaces_budgets_and_names_the_change_of_clocks(
     ({"hours": "22-6", "zone": "Mars/Base"}, "is no time zone such as Europe/Berlin"),
     ({"hours": "22-6", "zone": "../etc"}, "is no time zone"),
     ({"hours": "22-6", "share": "half"}, "is neither a number of nodes nor a percentage"),
-    ({"hours": "22-6", "nodepool": "none"}, "is not there"),
+    ({"hours": "22-6", "nodepool": "none"}, "does not exist"),
 ])  # fmt: skip
 def test_windows_that_cannot_be_written(given: dict[str, str], says: str) -> None:
     with pytest.raises(RequestError, match=says):

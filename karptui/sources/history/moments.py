@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from karptui.kube.timestamps import format_timestamp
+from karptui.kube.timestamps import format_second, format_timestamp
 from karptui.sources.history.store import History, HistoryError
 from karptui.sources.snapshot.objects import FORMAT
 
@@ -31,8 +31,8 @@ def fields_at(history: History, at_ns: int) -> tuple[int, dict[str, Any]]:
     session = history.session_at(at_ns)
     if session is None:
         first = next(iter(history.sessions()), None)
-        begin = f"it begins at {format_timestamp(first.from_ns)}" if first is not None else "it is empty"
-        raise HistoryError(f"{history.path}: the history has nothing of {format_timestamp(at_ns)}: {begin}")
+        begin = f"it begins at {format_second(first.from_ns)}" if first is not None else "it is empty"
+        raise HistoryError(f"{history.path}: nothing is recorded at {format_second(at_ns)}: {begin}")
     at_ns = min(at_ns, session.to_ns)
     return at_ns, {
         "karptui": FORMAT,

@@ -117,7 +117,7 @@ LABELS: Final[Mapping[WhyCode, Label]] = {
         Tone.ACTIVE,
     ),
     WhyCode.OK: Label("{}", "{}", "nothing blocks it (simulated)", Tone.GOOD),
-    WhyCode.PENDING: Label("…", "…", "nothing blocks it; its removal is being simulated", Tone.ACTIVE),
+    WhyCode.PENDING: Label("…", "…", "its removal is being simulated", Tone.ACTIVE),
     WhyCode.UNMANAGED: Label(NA, NA, "Karpenter does not manage it", Tone.MUTED),
 }
 _OUTCOMES: Final = {"delete": "removable", "replace": "replaceable", "reboot": "rebootable"}

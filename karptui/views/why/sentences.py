@@ -304,7 +304,7 @@ def _aside(verdict: Verdict) -> Iterator[str]:
 
 def _without(findings: NodeFindings) -> list[tuple[str, Tone]]:
     outlook = findings.outlook
-    if not findings.blockers or str(findings.why.code) in ("OK", "WAITS", "DRAIN", "DELETING"):
+    if not findings.blockers or str(findings.why.code) in ("OK", "WAITS", "DRAIN", "DELETING", "…"):
         return []
     if outlook is None:
         return [("removable once unblocked? simulating…", Tone.ACTIVE)]

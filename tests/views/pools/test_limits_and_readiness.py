@@ -118,7 +118,7 @@ def test_a_nodeclass_that_was_not_read() -> None:
     assert plain_text(ready_lines(row)) == "▲ EC2NodeClass default was not read"
     assert "EC2NodeClass default was not read" in plain_text(detail_lines(row))
     for status, reason, told in (
-        ("False", "NodeClassNotFound", "is not there"),
+        ("False", "NodeClassNotFound", "does not exist"),
         ("False", "SubnetsReady", "was not read"),
         ("True", "NodeClassReady", "was not read"),
         ("Unknown", "AwaitingReconciliation", "is not among those that were read"),

@@ -154,6 +154,13 @@ def test_also_and_arrivals() -> None:
     assert "still receives" not in sentence(node_findings(WhyCode.NEVER, recent_pods=2))
 
 
+def test_a_node_that_is_being_simulated_promises_nothing() -> None:
+    text = sentence(node_findings(WhyCode.PENDING, a_blocker(Code.UNSYNCED)))
+    assert "its removal is being simulated" in text
+    assert "nothing blocks" not in text
+    assert "removable" not in text
+
+
 def test_a_node_without_a_place_for_its_pods_says_which() -> None:
     verdict = replace(STAYS, no_place=NoPlace("a/b", uninitialized_node="new"), refusal_message="Not all pods")
     assert refusal_text(verdict) == (
