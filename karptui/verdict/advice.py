@@ -1,4 +1,4 @@
-"""Findings of Advice: errors and urgent warnings by themselves, the other warnings as one."""
+"""Findings of Advice: one for each error and urgent warning, one for all other warnings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COVERED_RULES: Final = frozenset(
 )
 """Rules of Advice whose errors and warnings another finding reports."""
 _COVERED_ERRORS: Final = frozenset({"volume-zone-without-offering"})
-"""Rules whose errors the line of the pending pods says as well."""
+"""Rules whose errors are also in the line of the pending pods."""
 _EXPLAINING_RULES: Final = frozenset(
     {"pool-daemonset-types", "pool-no-types", "pool-wildcard-value", "setting-gate-off"}
 )

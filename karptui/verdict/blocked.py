@@ -50,7 +50,7 @@ _HELD: Final = {
 }
 
 NAMED_HOLDERS: Final = frozenset({WhyCode.DND, WhyCode.NODE_DND, WhyCode.PDB})
-"""Blockers whose finding tells that their nodes are drifted."""
+"""Blockers whose finding mentions that their nodes are drifted."""
 
 
 def held(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -64,12 +64,12 @@ def held(case: VerdictCase) -> Iterator[ClusterFinding]:
             manner = Manner.BY_TEMPLATE if by_template else manner_of(line, why, case)
             groups.setdefault((why, manner), []).append(line)
     for (why, manner), lines in groups.items():
-        for part in _apart(why, lines) if why in NAMED_HOLDERS else (lines,):
+        for part in _split_by_drain(why, lines) if why in NAMED_HOLDERS else (lines,):
             yield _of_holders(why, manner, part, case)
 
 
-def _apart(why: WhyCode, lines: Sequence[VerdictNode]) -> list[list[VerdictNode]]:
-    """Return nodes apart by what drains them and by whether that ends, unless something blocks nodes of several."""
+def _split_by_drain(why: WhyCode, lines: Sequence[VerdictNode]) -> list[list[VerdictNode]]:
+    """Group nodes by the cause of their drain and whether it ends, unless a blocker spans several groups."""
     parts: list[tuple[set[str], list[VerdictNode]]] = []
     states = group_by(lines, lambda line: (_drains(line), _initiators([line]), _ends_ns(line, why) is None))
     for part in states.values():
@@ -148,7 +148,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
     draining = [line for line in lines if _drains(line)]
     ready = [line.node.ready for line in draining if line.node is not None]
     sick = [state.last_transition_ns for state in ready if state is not None and state.status != "True"]
-    at_once = _at_once(lines, case) if code is not FindingCode.BUDGET else None
+    at_once = _nodes_at_once(lines, case) if code is not FindingCode.BUDGET else None
     pdb = _only_pdb(blockers, case) if code is FindingCode.PDB else None
     opens = [end for line in lines for b in own_blockers(line, WhyCode.BUDGET) if (end := b.until_ns) is not None]
     return ClusterFinding(
@@ -188,7 +188,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
 
 
 def _advances(lines: Sequence[VerdictNode], blockers: Sequence[Blocker], manner: Manner, case: VerdictCase) -> bool:
-    """Return whether pods like those that block nodes, or the drains that use up a budget, were evicted lately."""
+    """Return whether similar blocking pods were evicted lately, or pods of the drains that use up a budget."""
     pods = {blocker.object_key for blocker in blockers if blocker.object_kind == "Pod"}
     if manner is Manner.USED_UP:
         users = users_of({line.pool for line in lines}, case)
@@ -216,7 +216,7 @@ def _only_pdb(blockers: Sequence[Blocker], case: VerdictCase) -> PodDisruptionBu
 
 
 def closed_reasons(lines: Sequence[VerdictNode], case: VerdictCase, *methods: Method) -> tuple[str, ...]:
-    """Return the reasons for which disruption budgets allow nothing, if they allow others.
+    """Return the reasons that disruption budgets block, if they allow other reasons.
 
     Args:
         methods: Methods that want the nodes; the first of each node if empty.
@@ -229,8 +229,8 @@ def closed_reasons(lines: Sequence[VerdictNode], case: VerdictCase, *methods: Me
     return tuple(sorted(str(reason) for reason in reasons_of_methods)) if others else ()
 
 
-def _at_once(lines: Sequence[VerdictNode], case: VerdictCase) -> int | None:
-    """Return how many nodes disruption budgets allow to go at a time, 0 if none now; None if all, or if unknown."""
+def _nodes_at_once(lines: Sequence[VerdictNode], case: VerdictCase) -> int | None:
+    """Return the number of nodes that disruption budgets let go at once; 0 if none now, None if all or unknown."""
     groups: dict[tuple[str, str], int] = Counter(
         (line.pool, line.findings.why.method) for line in lines if line.findings is not None and not _drains(line)
     )
@@ -261,7 +261,7 @@ def _name(blocker: Blocker, code: FindingCode) -> str:
 
 
 def _initiators(lines: Sequence[VerdictNode]) -> tuple[str, ...]:
-    """Return what initiated the drains of nodes, if it is the same for all of them."""
+    """Return the common cause of the nodes' drains; empty if they differ."""
     drains = [line.findings.drain if line.findings is not None else None for line in lines]
     initiators = {drain.initiator if drain is not None else None for drain in drains}
     return tuple(initiator for initiator in initiators if initiator is not None) if len(initiators) == 1 else ()
@@ -324,7 +324,7 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
             stage = Leaving.UNEVICTED
         if stage in (Leaving.EVICTED, Leaving.UNEVICTED) and case.eviction_webhook:
             stage = Leaving.WEBHOOK
-        groups.setdefault((stage, _ended(line, stage, case.now_ns)), []).append(line)
+        groups.setdefault((stage, _end_manner(line, stage, case.now_ns)), []).append(line)
     for (stage, ended), lines in groups.items():
         of_line = _own_end_ns if ended is Manner.OWN_GRACE else _forced_ns
         ends = [end for line in lines if (end := of_line(line)) is not None]
@@ -358,7 +358,7 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def all_leaving(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield that every node goes or takes no new pods while none starts: an error where pods have nowhere to go."""
+    """Yield a finding if no node takes new pods and none starts; an error if pods need a node."""
     nodes = [line for line in case.nodes if line.has_node]
     is_all = all(line.goes or line.is_cordoned for line in nodes)
     is_known = case.sees_nodes and case.sees_claims
@@ -411,8 +411,8 @@ def _own_end_ns(line: VerdictNode) -> int | None:
     return max((pod.pod.deletion_ns for pod in holders), default=None)
 
 
-def _ended(line: VerdictNode, stage: Leaving, now_ns: int) -> Manner:
-    """Return whether something ends the wait of a node, or should have."""
+def _end_manner(line: VerdictNode, stage: Leaving, now_ns: int) -> Manner:
+    """Return whether a node's wait ends automatically, or should have ended."""
     if stage not in _ENDED_BY_GRACE:
         return Manner.PLAIN
     end, own_end = _forced_ns(line), _own_end_ns(line) if stage is Leaving.ENDING else None

@@ -1,4 +1,4 @@
-"""Findings about nodes and pods that come and go too often, or that should go and stay."""
+"""Findings about nodes and pods that are replaced too often, or that are not removed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SCALED: Final = re.compile(r"Scaled (up|down) replica set (\S+)(?: to (\d+))?(?
 """Both orders of the two numbers: Kubernetes changed it."""
 _RESIZED: Final = re.compile(r"New size: (\d+);")
 FEWEST_SWINGS: Final = 3
-"""A workload that is scaled up and down this often within an hour swings."""
+"""Fewest scalings up and down within an hour that count as oscillation."""
 FEWEST_ROLLOUTS: Final = 12
 """Neither users nor their pipelines roll out a Deployment this often within an hour."""
 TERMINATION_HANDLER: Final = "aws-node-termination-handler"
@@ -38,19 +38,19 @@ _NO_TARGET: Final = ("FailedGetScale", "FailedRescale", "AmbiguousSelector")
 """Reasons of events if a HorizontalPodAutoscaler cannot read or scale its target, or several scale the same."""
 _METRICS: Final = ("Resource", "ContainerResource", "External", "Object", "Pods")
 _NOT_SCALED: Final = (*_NO_TARGET, *(f"FailedGet{kind}Metric" for kind in _METRICS))
-"""These, and those of one that cannot read a metric."""
+"""All event reasons of a failing HorizontalPodAutoscaler, including unreadable metrics."""
 _UNREAD: Final = re.compile(r"^.*metrics API: | \(get [^()]+\)$", re.DOTALL)
-"""In their messages, around the error; which metric is not read does not matter."""
+"""Text around the error in their messages, such as the name of the metric."""
 _SAVING: Final = (Removal.EMPTY, Removal.UNDERUTILIZED)
-"""Removal reasons of nodes that run too little."""
+"""Removal reasons of empty and underutilized nodes."""
 
 
 def churn_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield findings about nodes and pods that come and go."""
+    """Yield findings about churn of nodes and pods."""
     yield from _loops(case)
-    yield from _interrupted_again(case)
-    yield from _expired_again(case)
-    yield from _scaled_again(case)
+    yield from _repeated_interruptions(case)
+    yield from _short_expirations(case)
+    yield from _oscillating_workloads(case)
     yield from _rebalanced(case)
     yield from _without_metrics(case)
 
@@ -71,7 +71,7 @@ def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
     for pool, loop in by_pool.items():
         objects = (f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in loop.claims)) if pool else ()
         reasons = tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN)
-        evicted = [(item.workload, item.times) for item in moved if _is_in(case, item.workload, pool)]
+        evicted = [(item.workload, item.times) for item in moved if _may_run_in(case, item.workload, pool)]
         evicted = evicted or _evicted(case, reasons, pool)
         pause_ns = pauses.get(pool) if {*_SAVING}.issuperset(reason for reason, _ in loop.reasons) else None
         pause_ns = pause_ns if (pause_ns or 0) <= SHORT_PAUSE_NS else None
@@ -90,14 +90,14 @@ def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _drift_reasons(case: VerdictCase, pool: str) -> tuple[str, ...]:
-    """Return why new nodes of a NodePool are drifted already."""
+    """Return the drift reason of a NodePool's new nodes; empty if they are not drifted."""
     new = [line.claim for line in case.nodes if line.pool == pool and line.claim is not None]
     new = [claim for claim in new if case.now_ns - claim.created_ns <= HOUR_NS]
     drifted = (condition_of(claim.conditions, "Drifted") for claim in new if claim.is_true("Drifted"))
     return tuple(sorted({drift.reason for drift in drifted if drift is not None and drift.reason}))
 
 
-def _is_in(case: VerdictCase, workload: str, pool: str) -> bool:
+def _may_run_in(case: VerdictCase, workload: str, pool: str) -> bool:
     """Return whether pods of a workload may have run in a NodePool: all that run now are in others if not."""
     pools = case.pools_of.get(workload)
     return not pool or not pools or pool in pools
@@ -107,18 +107,18 @@ def _evicted(case: VerdictCase, reasons: Collection[str], pool: str) -> list[tup
     """Return the workload whose pods Karpenter evicted most often for these reasons, with the number; empty if few."""
     moved = case.advice.moved if case.advice is not None else ()
     evictions = (item for item in moved if set(reasons) & {*item.reasons})
-    most = next((item for item in evictions if _is_in(case, item.workload, pool)), None)
+    most = next((item for item in evictions if _may_run_in(case, item.workload, pool)), None)
     return [(most.workload, most.moves)] if most is not None and most.moves >= FEWEST else []
 
 
 def _job_failure(workload: str, case: VerdictCase) -> str:
-    """Return why the Job of that namespace and name failed in the last hour; empty if none did."""
+    """Return the failure reason of a Job (by namespace and name) in the last hour; empty if it did not fail."""
     failures = case.recent(*JOB_FAILURES, kind="Job")
     keys = {key_of(event): event.reason for event in failures}
     return keys.get(workload.partition("/")[2], "")
 
 
-def _interrupted_again(case: VerdictCase) -> Iterator[ClusterFinding]:
+def _repeated_interruptions(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield NodePools whose nodes are interrupted again and again: more in an hour than it has at a time."""
     early = ended_early(case)
     there, names = {line.claim.name: line.pool for line in case.nodes if line.claim}, {pool.name for pool in case.pools}
@@ -146,7 +146,7 @@ def _interrupted_again(case: VerdictCase) -> Iterator[ClusterFinding]:
             )
 
 
-def _expired_again(case: VerdictCase) -> Iterator[ClusterFinding]:
+def _short_expirations(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield NodePools with an expireAfter of minutes whose nodes all went within an hour for no other reason."""
     there, names = {line.claim.name for line in case.nodes if line.claim}, {pool.name for pool in case.pools}
     pools = {p.name: p.expire_after_ns for p in case.pools if p.expire_after_ns and p.expire_after_ns < HOUR_NS}
@@ -173,7 +173,7 @@ def _expired_again(case: VerdictCase) -> Iterator[ClusterFinding]:
             )
 
 
-def _scaled_again(case: VerdictCase) -> Iterator[ClusterFinding]:
+def _oscillating_workloads(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield workloads that are scaled up and down, or rolled out, while Karpenter removes nodes that they leave."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     replicas: defaultdict[str, set[int]] = defaultdict(set)
@@ -242,7 +242,7 @@ def _count_rescales(
 
 
 def _rebalanced(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield that the AWS Node Termination Handler drains nodes on recommendations, and Karpenter removes them."""
+    """Yield a finding if the AWS Node Termination Handler drains nodes on rebalance recommendations."""
     recommended = {event.involved_name for event in case.recent("RebalanceRecommendation")}
     drains = {event.involved_name: event for event in case.recent("CordonAndDrain")}
     drained = [e for name, e in drains.items() if name in recommended and e.source == TERMINATION_HANDLER]

@@ -63,9 +63,9 @@ _NETWORK_ERRORS: Final = (
 _IDS: Final = re.compile(r'(?<=volume )"[^"]+"|\b(?:\w+-)?[0-9a-f]{6,}(?:-[0-9a-f]{4,})*\b|\b\d+(?:\.\d+){3}\b')
 """Names of volumes, identifiers of volumes, instances and sandboxes, and IP addresses."""
 _UNFINISHED: Final = ("context deadline exceeded", "failed to reserve sandbox name")
-"""In messages about a sandbox that is not made in time, and about the next attempts."""
+"""Text in messages about a sandbox that is not created in time, and about later attempts."""
 _ERROR: Final = "Error: "
-"""Prefix of the kubelet's ``Failed`` messages; some only repeat a container's waiting reason."""
+"""Prefix of the kubelet's ``Failed`` messages, some of which only repeat a container's waiting reason."""
 
 _REJECTIONS: Final = frozenset(
     {
@@ -86,18 +86,18 @@ _LACKS: Final = "OutOf"
 OUTLIVED_NS: Final = 30 * MINUTE_NS
 """A sidecar ends soon after the others if it ends at all."""
 _OWN_LIMIT: Final = re.compile(r"exceed(?:s|ed) (?:the|its) .*limit")
-"""In the kubelet's events about pods that it evicts because they use more storage than they may."""
+"""Text in events about pods that the kubelet evicts for exceeding their storage limit."""
 _PROBED: Final = re.compile(r"failed (?:liveness|startup) probe")
-"""In the kubelet's events about containers that it ends for it."""
+"""Text in events about containers that the kubelet ends because a probe failed."""
 _RUN: Final = "unable to start container process"
-"""In the kubelet's events about containers whose command the runtime cannot start."""
+"""Text in events about containers whose command the runtime cannot start."""
 REJECTED_NS: Final = 30 * MINUTE_NS
-"""If the last rejection is older, they are over."""
+"""Rejections count as over if the last one is older."""
 REPEATED_NS: Final = 2 * MINUTE_NS
 """Kubelets reject pods for a moment, if several schedulers or a restart are at work; longer is a fault."""
 FEWEST_REJECTED: Final = 3
 FEWEST_CRASHING: Final = 2
-"""One pod may crash for any reason; from this many on their platform tells something."""
+"""Fewest crashing pods whose common platform is evidence of the cause."""
 CRASHED_NS: Final = 15 * MINUTE_NS
 """Pods may crash while a rollout finds its dependencies; pods that are older have tried often."""
 PROBED_NS: Final = 2 * MINUTE_NS
@@ -110,7 +110,7 @@ _DAEMONSET: Final = "DaemonSet/"
 NAME_SERVERS: Final = frozenset({"coredns", "kube-dns"})
 """Deployments that resolve the names of Services."""
 FEWEST_ALIKE: Final = 3
-"""From this many crashing pods on it is no accident that their nodes share something."""
+"""Fewest crashing pods for which a common property of their nodes is no coincidence."""
 _FAMILIES: Final = ("/instance-family", "/sku-family")
 """Ends of labels with the family of an instance type; the labels are the providers'."""
 
@@ -155,7 +155,11 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     failures = [event for reason in _FAILED_STARTS for event in case.events_by_reason.get(reason, ())]
     for event in failures if late else ():
         key = key_of(event)
-        if event.involved_kind == "Pod" and key in late and _tells(event) < _tells(events.get(key)):
+        if (
+            event.involved_kind == "Pod"
+            and key in late
+            and _explanation_rank(event) < _explanation_rank(events.get(key))
+        ):
             events[key] = event
     groups: defaultdict[tuple[str, str], list[StartingPod]] = defaultdict(list)
     messages: dict[str, str] = {}
@@ -168,7 +172,7 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         if pod.waiting_reason in _IMAGES:
             groups[IMAGE, pod.image].append(pod)
         elif warning is not None and warning.reason != "Failed":
-            groups[warning.reason, _of_any_pod(warning, pod.node)].append(pod)
+            groups[warning.reason, _generic_message(warning, pod.node)].append(pod)
         elif pod.waiting_reason not in CREATING or _is_unexplained(pod, case.now_ns):
             groups[pod.waiting_reason, messages[key]].append(pod)
         elif pod.init_container and case.now_ns - pod.since_ns >= INITIALIZING_NS:
@@ -198,7 +202,7 @@ def _is_unexplained(pod: StartingPod, now_ns: int) -> bool:
     return pod.waiting_reason == "ContainerCreating" and now_ns - pod.since_ns >= CREATING_PATIENCE_NS
 
 
-def _of_any_pod(event: Event, node: str) -> str:
+def _generic_message(event: Event, node: str) -> str:
     """Return an event's message without the names of its pod, node and volume: the same for pods with one cause."""
     if any(words in event.message for words in _UNFINISHED):
         return ""
@@ -208,7 +212,7 @@ def _of_any_pod(event: Event, node: str) -> str:
 def _with_common_errors(
     groups: Mapping[tuple[str, str], list[StartingPod]], messages: Mapping[str, str]
 ) -> dict[tuple[str, str], list[StartingPod]]:
-    """Return groups in which images that cannot be pulled for one error of the network are one, without an image."""
+    """Return groups, with images that fail for the same network error merged into one without an image."""
     joined: dict[tuple[str, str], list[StartingPod]] = {}
     by_error: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for key, pods in groups.items():
@@ -224,7 +228,7 @@ def _with_common_errors(
 
 
 def _network_error(message: str) -> str:
-    """Return the error of the network that a message ends in; empty for other messages."""
+    """Return the network error at the end of a message; empty for other messages."""
     return next((error for error in _NETWORK_ERRORS if error in message), "")
 
 
@@ -271,14 +275,14 @@ PROPERTIES: Final[Mapping[Shared, Callable[[VerdictNode], str]]] = {
 
 
 def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield workloads of which several pods crash, with what their nodes share if others run elsewhere."""
+    """Yield workloads with several crashing pods, and their nodes' common property if other pods run elsewhere."""
     lines = {line.name: line for line in case.nodes}
     karpenter = {pod.key for pod in case.controller.pods}
     owned = (pod for pod in case.crashing if pod.controller and pod.key not in karpenter)
     controllers = group_by(owned, lambda pod: pod.controller)
-    told = _crash_words(case) if controllers else {}
-    for common, pods in _together(case, controllers):
-        yield _of_pods(pods, "", detail=_end_of(pods), **_difference_fields(common))
+    told = _crash_messages(case) if controllers else {}
+    for common, pods in _merged_failures(case, controllers):
+        yield _of_pods(pods, "", detail=_exit_reason(pods), **_difference_fields(common))
     single = [pod for pods in controllers.values() if len(pods) < FEWEST_CRASHING for pod in pods]
     single = [pod for pod in single if case.now_ns - pod.since_ns >= CRASHED_NS]
     agents = [pod for pod in single if pod.owner.startswith(_DAEMONSET)]
@@ -286,7 +290,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     lone = [(FindingSeverity.WARNING, [pod]) for pod in agents]
     for level, pods in (*lone, (FindingSeverity.INFO, [pod for pod in single if pod not in agents])):
         if pods:
-            yield _of_pods(pods, "", severity=level, detail=_end_of(pods), manner=Manner.CRASHING)
+            yield _of_pods(pods, "", severity=level, detail=_exit_reason(pods), manner=Manner.CRASHING)
     alike: defaultdict[tuple[object, ...], list[tuple[list[StartingPod], dict[str, Any]]]] = defaultdict(list)
     for controller, pods in controllers.items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
@@ -302,7 +306,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             "words": next((told[pod.key] for pod in pods if pod.key in told), "") or next(runtime, ""),
             "severity": FindingSeverity.WARNING if is_replaced else FindingSeverity.ERROR,
             "of_nodes": len({*nodes, *runs}) if runs and not is_replaced else 0,
-            "detail": _end_of(pods),
+            "detail": _exit_reason(pods),
             "container": pods[0].init_container,
             "others": int(bool(older) and not runs),
             "is_newer": difference is not None and is_replaced and min(p.since_ns for p in pods) > max(runs.values()),
@@ -329,7 +333,7 @@ def _serves_others(pod: StartingPod) -> bool:
 
 
 def _difference_fields(difference: _Difference | None) -> dict[str, Any]:
-    """Return the fields of a finding that tell what only the nodes with crashing pods share."""
+    """Return the fields of a finding for the property that only the nodes with crashing pods share."""
     if difference is None:
         return {}
     is_node = difference.shared is Shared.NODE
@@ -340,7 +344,7 @@ def _difference_fields(difference: _Difference | None) -> dict[str, Any]:
     }
 
 
-def _together(
+def _merged_failures(
     case: VerdictCase, controllers: dict[str, list[StartingPod]], properties: Collection[Shared] = tuple(Shared)
 ) -> Iterator[tuple[_Difference, list[StartingPod]]]:
     """Take the pods of several workloads that fail alike on nodes which share something, if their others run elsewhere.
@@ -362,14 +366,14 @@ def _together(
             if difference.shared in properties and (is_sure or difference.shared is Shared.NODE):
                 votes[difference.shared, difference.bad][controller] = difference.good
     (shared, bad), good = max(votes.items(), key=lambda vote: len(vote[1]), default=((Shared.NODE, ""), {}))
-    ends = {_end_of(late[key]) for key in good}
+    ends = {_exit_reason(late[key]) for key in good}
     if len(good) >= FEWEST_ALIKE and 4 * len(good) >= 3 * len(late) and len(ends) == 1:
         others = tuple(sorted({value for values in good.values() for value in values}))
         yield _Difference(Manner.BY_NODES, shared, bad, others), [pod for key in good for pod in controllers.pop(key)]
 
 
-def _crash_words(case: VerdictCase) -> dict[str, str]:
-    """Return why kubelets end the containers of pods, or cannot start them, by ``namespace/name`` of the pod."""
+def _crash_messages(case: VerdictCase) -> dict[str, str]:
+    """Return the kubelets' errors about starting or ending containers, by ``namespace/name`` of the pod."""
     words = {key_of(event): event.message for event in case.recent("Failed", kind="Pod") if _RUN in event.message}
     probed = {key_of(event) for event in case.recent("Killing", kind="Pod") if _PROBED.search(event.message)}
     for event in case.recent("Unhealthy", kind="Pod") if probed else ():
@@ -378,8 +382,8 @@ def _crash_words(case: VerdictCase) -> dict[str, str]:
     return {**words, **{key_of(event): event.message for event in case.recent("FailedPostStartHook", kind="Pod")}}
 
 
-def _end_of(pods: Sequence[StartingPod]) -> str:
-    """Return why containers ended, such as ``OOMKilled``, or else their exit code; empty if that differs."""
+def _exit_reason(pods: Sequence[StartingPod]) -> str:
+    """Return the common exit reason of containers (``OOMKilled``) or exit code; empty if they differ."""
     ends = {pod.exit_reason if pod.exit_reason not in ("", "Error") else str(pod.exit_code or "") for pod in pods}
     ends.discard("")
     return ends.pop() if len(ends) == 1 else ""
@@ -395,7 +399,7 @@ def waiting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield workloads of which no pod has been ready for a while, with the pods that were evicted just before.
+    """Yield workloads without a ready pod for a while, with the pods that were evicted just before.
 
     Of a Deployment whose pods of another revision are ready, only the pods of this one are not.
     Several workloads whose pods are not ready on certain nodes are one finding about these nodes.
@@ -405,7 +409,7 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     groups = group_by(owned, lambda pod: pod.controller)
     failures = case.recent("Unhealthy", kind="Pod", within_ns=PROBED_NS) if groups else ()
     probed = {key_of(event): event.message for event in failures if event.message.startswith("Readiness probe")}
-    for difference, pods in _together(case, groups, (Shared.NODE,)):
+    for difference, pods in _merged_failures(case, groups, (Shared.NODE,)):
         told = next((probed[pod.key] for pod in pods if pod.key in probed), "")
         since_ns, manner = min(pod.since_ns for pod in pods), Manner.UNREADY_BY_NODES
         yield _of_pods(pods, "", since_ns=since_ns, detail=told, **{**_difference_fields(difference), "manner": manner})
@@ -536,7 +540,7 @@ def rejected_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         )
 
 
-def _tells(event: Event | None) -> tuple[int, int]:
+def _explanation_rank(event: Event | None) -> tuple[int, int]:
     """Return the rank of an event as an explanation for a pod that does not start; the lowest is the best."""
     if event is None or event.message.removeprefix(_ERROR) in NOT_STARTED:
         return len(_FAILED_STARTS), 0

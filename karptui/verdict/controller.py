@@ -56,7 +56,7 @@ def has_leader(controller: Controller) -> bool:
 
 
 def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
-    """Yield that Karpenter does not run, has no leader, or is denied a permission."""
+    """Yield findings if Karpenter does not run, has no leader, or lacks a permission."""
     controller = case.controller
     if not is_running(controller):
         yield _down(case, pending)
@@ -94,7 +94,7 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
 
 
 def _restarting(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
-    """Yield that ready pods of Karpenter restart again and again: each time it starts again without having acted."""
+    """Yield a finding if ready pods of Karpenter keep restarting, so that it never acts."""
     often = [
         pod
         for pod in case.controller.pods
@@ -153,7 +153,7 @@ def _second_autoscaler(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _evictor(case: VerdictCase, source: str, name: str) -> Iterator[ClusterFinding]:
-    """Yield that another controller evicts pods while Karpenter consolidates their nodes in a loop."""
+    """Yield a finding if another controller evicts pods while Karpenter consolidates their nodes in a loop."""
     evictions = [e for e in case.events if source in e.source and case.now_ns - e.last_ns <= HOUR_NS]
     pods, loops = pods_of(evictions), case.advice.loops if case.advice is not None else ()
     pools = {
@@ -196,7 +196,7 @@ def _down(case: VerdictCase, pending: PendingPods) -> ClusterFinding:
         names=(controller.deployment or "karpenter",),
         of_nodes=controller.replicas if controller.replicas is not None else len(controller.pods),
         manner=Manner.PLAIN if controller.pods else Manner.LEAVING if deleted_ns else Manner.MISSING,
-        controller_pod=max(controller.pods, key=_tells, default=None),
+        controller_pod=max(controller.pods, key=_explanation_rank, default=None),
         detail=controller.old_api,
         pending=explained,
         screen="pods",
@@ -224,7 +224,7 @@ def _is_restarting(pods: Sequence[ControllerPod], since_ns: int | None, now_ns: 
 
 
 def _degraded(case: VerdictCase, unready: Sequence[ControllerPod], pending_ns: int | None) -> ClusterFinding:
-    """Return that Karpenter runs, but not all of its pods are ready."""
+    """Return a finding if Karpenter runs but some of its pods are not ready."""
     since = min((pod.since_ns for pod in unready if pod.since_ns), default=pending_ns)
     is_short = _is_restarting(unready, since, case.now_ns)
     ready, replicas = len(case.controller.pods) - len(unready), case.controller.replicas
@@ -236,12 +236,12 @@ def _degraded(case: VerdictCase, unready: Sequence[ControllerPod], pending_ns: i
         objects=tuple(f"Pod/{pod.key}" for pod in unready),
         nodes=ready,
         of_nodes=max(replicas or 0, len(case.controller.pods)),
-        controller_pod=max(unready, key=_tells),
+        controller_pod=max(unready, key=_explanation_rank),
         manner=Manner.ROLLOUT if is_rollout else Manner.PLAIN,
         screen="pods",
     )
 
 
-def _tells(pod: ControllerPod) -> tuple[bool, bool, int]:
+def _explanation_rank(pod: ControllerPod) -> tuple[bool, bool, int]:
     """Return a sort key: pods that explain best why Karpenter is down have the largest."""
     return bool(pod.exit_reason), bool(pod.waiting_reason), pod.restarts

@@ -161,7 +161,7 @@ def _is_used_for_long(names: Sequence[str], case: VerdictCase) -> bool:
 
 
 def _drift_of_most(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield NodePools of which drift drains most nodes at once."""
+    """Yield NodePools whose drift drains most nodes at once."""
     for pool in case.pools:
         lines = [line for line in case.nodes if line.pool == pool.name and line.claim is not None]
         drained = [line for line in lines if _is_drained_by_drift(line, case.now_ns)]

@@ -61,7 +61,7 @@ class FindingCode(StrEnum):
     NO_NODEPOOLS = "NO_NODEPOOLS"
     """There are NodePools, and none can take pods: nothing is launched for pods, nor replaced by simulation."""
     POOL_GONE = "POOL_GONE"
-    """Nodes whose NodePool is not there."""
+    """Nodes whose NodePool does not exist."""
     NODECLASS_NOT_READY = "NODECLASS_NOT_READY"
     """A NodeClass that is not ready or does not exist: its NodePools launch nothing."""
     ZONE_NOT_READY = "ZONE_NOT_READY"
@@ -195,15 +195,15 @@ class Manner(StrEnum):
     REBOOTING = "rebooting"
     """Nodes that reboot again and again."""
     OUT_OF_MEMORY = "out-of-memory"
-    """Nodes that are ready, and on which the kernel kills processes again and again."""
+    """Ready nodes on which the kernel kills processes again and again."""
     FILLING_UP = "filling-up"
     """Nodes whose disks fill up."""
     DEVICES = "devices"
-    """Nodes on which fewer devices are allocatable than there are."""
+    """Nodes with fewer allocatable devices than they have."""
     OWN_LIMIT = "own-limit"
     """Pods that use more than their own limit."""
     ROLLOUT = "rollout"
-    """Pods of a new revision, beside as many of the old one as are wanted."""
+    """Pods of a new revision, while the old revision has all its replicas."""
     EXPIRED = "expired"
     """Nodes that expire minutes after their launch."""
     REBALANCED = "rebalanced"
@@ -211,7 +211,7 @@ class Manner(StrEnum):
     EMPTIED = "emptied"
     """Nodes that were cordoned and emptied before they stopped being ready."""
     UNSUPPORTED = "unsupported"
-    """A condition that Karpenter repairs no node for."""
+    """A node condition that Karpenter does not repair."""
     UNREPAIRED = "unrepaired"
     """Karpenter does not repair such nodes."""
     CLOSED = "closed"
@@ -219,17 +219,17 @@ class Manner(StrEnum):
     TAINTED = "tainted"
     """Nodes that a taint keeps pods away from, and that are not cordoned."""
     NONE_READY = "none-ready"
-    """Workloads of which pods run, and none is ready."""
+    """Workloads with running pods, none of which is ready."""
     TRIPPED = "tripped"
     """Karpenter repairs no node, because too many are unhealthy."""
     GATED = "gated"
-    """Pods that run, and whose readiness gate is not true."""
+    """Running pods whose readiness gate is not true."""
     UNRESIZED = "unresized"
     """The kubelet does not resize pods in place."""
     UNENDED = "unended"
     """Pods that were deleted and should have ended."""
     RESTARTS = "restarts"
-    """Pods that are ready, and whose containers end again and again."""
+    """Ready pods whose containers end again and again."""
     DESCHEDULED = "descheduled"
     """A controller that evicts pods, such as the descheduler, and Karpenter."""
     SAME_KIND = "same-kind"
@@ -241,11 +241,11 @@ class Manner(StrEnum):
     ENDED_EARLY = "ended-early"
     """Instances end before they become nodes."""
     UNREGISTERED = "unregistered"
-    """Nodes are there, and Karpenter does not register them."""
+    """Nodes joined, but Karpenter does not register them."""
     NODE_GONE = "node-gone"
-    """A NodeClaim had a node, which is not there any more."""
+    """A NodeClaim had a node, which no longer exists."""
     NO_NODES = "no-nodes"
-    """Nothing is wrong, and there are no nodes either."""
+    """Nothing is wrong, but there are no nodes."""
     SOME_CORDONED = "some-cordoned"
     """No node takes new pods: some are only cordoned, the others are being removed."""
     ALL_CORDONED = "all-cordoned"
@@ -257,13 +257,13 @@ class Manner(StrEnum):
     SPARES_TYPES = "spares-types"
     """A limit that stops only some of a NodePool's types."""
     ON_SIGNS = "on-signs"
-    """Several objects point to it, and nothing tells it."""
+    """Inferred from several objects; no event or condition reports it."""
     DEFAULTED = "defaulted"
     """Requests that a LimitRange set."""
     NOMINATED = "nominated"
     """Karpenter nominates nodes again and again for pods that are not scheduled to them."""
     NOT_KARPENTERS = "not-karpenters"
-    """Nothing is wrong, and no node is Karpenter's."""
+    """Nothing is wrong, but Karpenter manages no node."""
 
 
 class Shared(StrEnum):
@@ -277,7 +277,7 @@ class Shared(StrEnum):
     IMAGE = "image"
     """The release of their operating system."""
     NODE = "node"
-    """It is a single node."""
+    """The node: all of them are on one."""
 
 
 class Apart(StrEnum):
@@ -311,21 +311,21 @@ class Leaving(StrEnum):
     WEBHOOK = "webhook"
     """A webhook without whose answer evictions fail has no ready pod."""
     UNDRAINED = "undrained"
-    """No pod is in the way, and it is not called drained."""
+    """No pod blocks it, but it is not marked as drained."""
     DRAINING = "draining"
-    """It is draining, and its pods were not inspected."""
+    """It is draining; its pods were not inspected."""
     VOLUMES = "volumes"
     INSTANCE = "instance"
     FINALIZER = "finalizer"
-    """Karpenter is done, and a finalizer of another controller keeps the Node."""
+    """Karpenter is done, but a finalizer of another controller keeps the Node."""
     NO_NODE = "no-node"
     """Only the NodeClaim is left."""
     UNMANAGED = "unmanaged"
-    """Only the NodeClaim is left, and Karpenter ignores it: its nodeClassRef has no group or kind."""
+    """Only the NodeClaim is left, and Karpenter ignores it because its nodeClassRef has no group or kind."""
     NODE_ALONE = "node-alone"
-    """The Node is being deleted, and its NodeClaim is not, or not there."""
+    """The Node is being deleted, but its NodeClaim is not, or does not exist."""
     UNKNOWN = "unknown"
-    """The Node is being deleted, and NodeClaims may not be listed."""
+    """The Node is being deleted; NodeClaims may not be listed."""
 
 
 class Explained(msgspec.Struct, frozen=True):
@@ -334,14 +334,14 @@ class Explained(msgspec.Struct, frozen=True):
     pods: tuple[str, ...] = ()
     """``namespace/name`` of each."""
     names: tuple[str, ...] = ()
-    """The groups that they are in, such as ``shop/web-* (9)``."""
+    """Their groups, such as ``shop/web-* (9)``."""
     since_ns: int | None = None
     """When the oldest became pending."""
     bound_names: tuple[str, ...] = ()
     """The groups whose volumes bind them to zones."""
     bound_zones: tuple[str, ...] = ()
     expected: tuple[frozenset[str], ...] = ()
-    """Where each group is expected: nodes and NodeClaims."""
+    """Nodes and NodeClaims that each group is expected on."""
     rules: tuple[str, ...] = ()
     """Why topology rules of the pods keep them off nodes with room."""
     preempted: int = 0
@@ -382,7 +382,7 @@ class PdbCounts(NamedTuple):
 
     healthy: int = 0
     demanded: int = 0
-    """How many must be healthy."""
+    """Number of pods that must be healthy."""
     pods: int = 0
 
 
@@ -395,7 +395,7 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Its cost in dollars per hour; None if it costs nothing or the cost is unknown."""
     since_ns: int | None = None
     last_ns: int | None = None
-    """When it was last seen, if it is not a state but something that happens again and again."""
+    """When it was last seen, for recurring events."""
     until_ns: int | None = None
     """When it ends automatically."""
     objects: tuple[str, ...] = ()
@@ -407,7 +407,7 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     capacity_types: tuple[str, ...] = ()
     nodes: int = 0
     of_nodes: int = 0
-    """The number of nodes, replicas or pods that ``nodes`` is a part of."""
+    """Total of nodes, replicas or pods that ``nodes`` is a part of."""
     missing_nodes: int = 0
     """Nodes that a static NodePool lacks of its replicas."""
     pods: int = 0
@@ -438,7 +438,7 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     nameless: tuple[str, ...] = ()
     """Nodes without a provider ID that joined since its NodeClaims were created."""
     words: str = ""
-    """What tells the cause: words of the kubelet, an annotation, the method that wants its nodes."""
+    """Detail of the cause: the kubelet's message, an annotation, or the method that wants its nodes."""
     agent: tuple[str, ...] = ()
     """DaemonSet that its nodes lack, and their taints that it does not tolerate; without any it selects other nodes."""
     apart: tuple[str, ...] = ()
@@ -450,7 +450,7 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     of_namespace: int = 0
     """Pods of a PodDisruptionBudget that selects every pod of its namespace; 0 for other PodDisruptionBudgets."""
     pdb_counts: PdbCounts = PdbCounts()
-    """Of its only PodDisruptionBudget."""
+    """Pod counts of its only PodDisruptionBudget."""
     others: int = 0
     """Nodes that the same disruption budget blocks without drift; 1 if pods of another revision run."""
     is_newer: bool = False
@@ -460,14 +460,14 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     recent_pods: int = 0
     """Pods bound to those nodes in the last hour."""
     detail: str = ""
-    """Words of Karpenter, or a reason."""
+    """Karpenter's message, or a reason."""
     manner: Manner = Manner.PLAIN
     is_partial: bool = False
-    """Whether its cost may rise: not every node of it has been simulated, or has a price."""
+    """Whether its cost may rise, because some of its nodes are not simulated or have no price."""
     nodes_bound: CountBound = CountBound.EXACT
     """Whether its nodes are still being simulated, and how their count may change."""
     is_upper_bound: bool = False
-    """Whether its dollars are of several nodes whose removal under budgets is not simulated."""
+    """Whether its savings are of several nodes whose removal under budgets is not simulated."""
     saves_in_seconds: int | None = None
     """Time until the last of several nodes is gone without the blockers, by forecast; None without a forecast."""
     requests: ResourceList = resources.EMPTY
@@ -479,15 +479,15 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     container: str = ""
     """The init container of its pods that crashes, or that has not finished."""
     at_once: int | None = None
-    """How many of its nodes disruption budgets allow to go at a time, 0 if none now; None if all."""
+    """Number of its nodes that disruption budgets let go at once; 0 if none now, None if all."""
     closed_until_ns: int | None = None
-    """When a disruption budget opens that blocks it as well."""
+    """When a disruption budget that also blocks it opens."""
     screen: str = ""
     """The screen that proves it."""
     filter_text: str = ""
-    """What to filter by there."""
+    """Filter to apply on that screen."""
     edit: Edit | None = None
-    """The newest edit that was made shortly before it began, with the fields that can matter: a hint, no cause."""
+    """The newest relevant edit shortly before it began: a hint, not a proven cause."""
 
     @property
     def key(self) -> str:
@@ -507,7 +507,7 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     held: float | None = None
     """Cost of its blockers, in dollars per hour."""
     would_save: float | None = None
-    """Dollars per hour that are saved once Karpenter goes on."""
+    """Savings once disruption resumes, in dollars per hour."""
     not_ready_ns: int | None = None
     """Since when it has not been ready; None while it is."""
     deleted_ns: int | None = None
@@ -529,10 +529,10 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     unread_pods: tuple[str, ...] = ()
     """``namespace/name`` of pods on it whose annotation for protection Karpenter does not read."""
     unread_annotation: str = ""
-    """That annotation, of the first of them."""
+    """The annotation of the first of these pods."""
     is_cordoned: bool = False
     closed_pdbs: tuple[str, ...] = ()
-    """The PodDisruptionBudgets that now allow no eviction of its pods, if it is cordoned."""
+    """If it is cordoned, the PodDisruptionBudgets that now allow no eviction of its pods."""
     is_disrupted: bool = False
     """Whether it is tainted because Karpenter is about to disrupt it."""
     pods: int = 0
@@ -558,7 +558,7 @@ class PendingLine(msgspec.Struct, frozen=True):
     full_pool: str = ""
     """The NodePool whose full reservations they wait for; empty if they wait for something else."""
     is_stuck: bool = True
-    """Whether they will hardly be scheduled without a change; otherwise they only count for other causes."""
+    """Whether they are unlikely to be scheduled without a change; otherwise they only count for other causes."""
     is_held: bool = False
     """Whether a volume, or a node that is gone, keeps them pending whatever Karpenter launches."""
     cause: str = ""
@@ -568,7 +568,7 @@ class PendingLine(msgspec.Struct, frozen=True):
     pools: tuple[str, ...] = ()
     """NodePools that would take them, or that come closest to it."""
     limited_pool: str = ""
-    """The NodePool whose limits are all that keeps them from a new node."""
+    """The NodePool that would launch a node for them if its limits allowed it."""
     daemonsets: tuple[str, ...] = ()
     """``namespace/name`` of DaemonSets whose requests leave no room for them on a new node."""
     owner: str = ""
@@ -576,7 +576,7 @@ class PendingLine(msgspec.Struct, frozen=True):
     zones: frozenset[str] = frozenset()
     """Zones that their volumes may be in; empty if none is bound to a zone."""
     storage_classes: tuple[str, ...] = ()
-    """StorageClasses of their volumes that are not made yet."""
+    """StorageClasses of their volumes that do not exist yet."""
     requests: ResourceList = resources.EMPTY
     """Requests of each pod."""
     rule: str = ""
@@ -588,15 +588,15 @@ class PendingLine(msgspec.Struct, frozen=True):
     refusal: str = ""
     """Why kube-scheduler refuses pods that were not studied, or the node of a DaemonSet's pod if that has room."""
     autoscaled: tuple[str, ...] = ()
-    """Resources of which they lack some, and whose requests a VerticalPodAutoscaler has set."""
+    """Scarce resources whose requests a VerticalPodAutoscaler has set."""
     defaulted: tuple[str, ...] = ()
-    """Resources of which they lack some, and whose requests a LimitRange has set."""
+    """Scarce resources whose requests a LimitRange has set."""
     suited_pools: tuple[str, ...] = ()
-    """NodePools whose taints and labels suit them, and that are being deleted or not ready."""
+    """NodePools with suitable taints and labels that are being deleted or not ready."""
 
 
 class LimitLine(msgspec.Struct, frozen=True):
-    """A limit of a NodePool that is as good as used up."""
+    """A limit of a NodePool that is used up, or nearly."""
 
     pool: str
     text: str
@@ -604,17 +604,17 @@ class LimitLine(msgspec.Struct, frozen=True):
     """When the node that used it up appeared; 0 if unknown."""
     resource: str = ""
     is_open: bool = False
-    """Whether it leaves room for something: it counts only for pods that need more."""
+    """Whether it leaves some room, so that it counts only for pods that need more."""
     is_zero: bool = False
     """Whether it allows no node at all."""
     user: str = ""
     """``Kind/namespace/name`` of the workload whose pods request more than half of it; empty without one."""
     user_pods: int = 0
-    """How many pods those are."""
+    """Number of these pods."""
     placeholders: str = ""
-    """How much these request if they only keep a place, and may be less than half."""
+    """Amount that placeholder pods request, which may be less than half."""
     spares_types: bool = False
-    """Whether some type that the NodePool allows needs nothing of it: new nodes of that type come as before."""
+    """Whether an allowed type needs none of the resource, so that it still launches."""
 
 
 class ControllerPod(msgspec.Struct, frozen=True, kw_only=True):
@@ -663,7 +663,7 @@ class StartingPod(msgspec.Struct, frozen=True):
 
 
 class OutlivedPod(msgspec.Struct, frozen=True):
-    """A pod of a Job whose main containers have finished, and that does not end because another runs on."""
+    """A Job's pod that does not end, because a sidecar runs on after the main containers have finished."""
 
     key: str
     """``namespace/name``."""
@@ -672,19 +672,19 @@ class OutlivedPod(msgspec.Struct, frozen=True):
     """``Kind/namespace/name`` of its workload."""
     finished_ns: int
     running: tuple[str, ...]
-    """Containers that run on."""
+    """Containers that still run."""
 
 
 class Controller(msgspec.Struct, frozen=True, kw_only=True):
-    """How Karpenter itself is."""
+    """State of Karpenter's own pods, lease and permissions."""
 
     pods: tuple[ControllerPod, ...] = ()
     replicas: int | None = None
-    """Replicas that its Deployment asks for; None if the Deployment is not seen."""
+    """Desired replicas of its Deployment; None if the Deployment was not read."""
     deployment: str = ""
     """``namespace/name``."""
     lease_holder: str | None = None
-    """Pod that holds the leader lease, empty if none does; None if there is no lease to see."""
+    """Pod that holds the leader lease, empty if none does; None if the lease was not read."""
     led_namespaces: tuple[str, ...] = ()
     """Namespaces with a leader lease that is renewed: each belongs to an installation of Karpenter."""
     lease_renewed_ns: int = 0
@@ -697,24 +697,24 @@ class Controller(msgspec.Struct, frozen=True, kw_only=True):
     old_api: str = ""
     """The version of its API that the cluster serves, if Karpenter reads a newer one."""
     namespace_deleted_ns: int = 0
-    """When its namespace was deleted, if that is all that is left of it; else 0."""
+    """When its namespace was deleted, if nothing else of it is left; else 0."""
 
 
 class Unobserved(msgspec.Struct, frozen=True):
     """Objects that Kubernetes' own controllers do not act on."""
 
     changed: tuple[str, ...] = ()
-    """``Kind/namespace/name`` of workloads and PodDisruptionBudgets whose newest generation none has acted on."""
+    """``Kind/namespace/name`` of workloads and PodDisruptionBudgets whose newest generation is not observed."""
     short: tuple[str, ...] = ()
-    """Workloads some of whose pods are gone, and that are still counted as complete."""
+    """Workloads with missing pods whose status still reports all replicas."""
     since_ns: int = 0
-    """When the oldest object that none has acted on at all was created; 0 without one."""
+    """When the oldest object that was never observed was created; 0 without one."""
     renewed_ns: int = 0
-    """When kube-controller-manager last renewed its lease; 0 if that was lately, or is not known."""
+    """When kube-controller-manager last renewed its lease; 0 if recent or unknown."""
 
 
 class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """A cluster, as far as its verdict goes."""
+    """The facts about a cluster that its verdict needs."""
 
     now_ns: int
     nodes: Sequence[VerdictNode] = ()
@@ -729,47 +729,47 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     starting: Sequence[StartingPod] = ()
     """Bound pods whose containers are not created."""
     crashing: Sequence[StartingPod] = ()
-    """Pods with a container that ends again and again."""
+    """Pods with a container that crashes again and again."""
     gated: Sequence[StartingPod] = ()
-    """Pods that run and are not ready since a time, because of the readiness gate that is their reason."""
+    """Running pods that are not ready because of a readiness gate (``waiting_reason``)."""
     unready: Sequence[StartingPod] = ()
-    """Pods that run and are not ready for another reason."""
+    """Running pods that are not ready for another reason."""
     unended: Sequence[StartingPod] = ()
-    """Pods on nodes that were deleted and should have ended at a time."""
+    """Deleted pods on nodes that should have ended (``since_ns``)."""
     resizing: Sequence[StartingPod] = ()
-    """Pods that run and are not resized in place as their spec demands."""
+    """Running pods that are not resized in place as their spec requires."""
     outlived: Sequence[OutlivedPod] = ()
-    """Pods of Jobs that have finished but for a container that runs on."""
+    """Pods of finished Jobs with a container that still runs."""
     idle: tuple[str, ...] = ()
-    """``namespace/name`` of Deployments without a pod that resolve names, or attach volumes."""
+    """``namespace/name`` of name servers' and volume drivers' Deployments that have no pod."""
     pools_of: Mapping[str, Collection[str]] = MappingProxyType({})
-    """NodePools in which pods of moved workloads (``Kind/namespace/name``) run; empty for nodes of no NodePool."""
+    """NodePools of moved workloads' pods, by ``Kind/namespace/name``; an empty name is nodes without a NodePool."""
     running_on: Mapping[str, Mapping[str, int]] = MappingProxyType({})
     """Nodes with other running pods of controllers (UIDs) and Deployments, and when the newest there started."""
     replicas: Mapping[str, tuple[int, int]] = MappingProxyType({})
     """Running and desired pods of sets and Jobs (``Kind/namespace/name``) whose pods are refused."""
     unobserved: Unobserved = Unobserved()
     repair_policies: Sequence[RepairPolicy] = ()
-    """Conditions by which the provider detects unhealthy nodes."""
+    """Node conditions that the provider counts as unhealthy."""
     repairs: bool | None = False
     """Whether Karpenter repairs unhealthy nodes; None if unknown."""
     refusals: Sequence[LaunchRefusal] = ()
-    """Launches that the cloud refused, for as long as events are kept."""
+    """Refused launches, as far back as events are kept."""
     advice: AdviceReport | None = None
     """None until the rules have run."""
     unchecked: Sequence[str] = ()
-    """Parts of the program that have not answered yet, in the plural: without them nothing is called healthy."""
+    """Checks without a result yet, in the plural: without them nothing is called healthy."""
     pools: Sequence[NodePool] = ()
     limits: Sequence[LimitLine] = ()
     pdbs: Mapping[str, PodDisruptionBudget] = MappingProxyType({})
     """By ``namespace/name``."""
     eviction_webhook: tuple[str, ...] = ()
-    """A webhook without whose answer evictions fail, its Service, and the port that this lacks; empty without one.
+    """A failing webhook that evictions depend on, its Service and the missing port; empty without one.
 
     The port is empty if the Service has no ready pod.
     """
     node_webhook: tuple[str, ...] = ()
-    """The same of a webhook without whose answer Karpenter cannot register nodes."""
+    """The same for a webhook that node registration depends on."""
     hidden: Sequence[str] = ()
     """Kinds that may not be listed, in the plural."""
     ignored: Mapping[str, FindingSeverity] = MappingProxyType({})
@@ -777,11 +777,11 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     assumed: Mapping[str, str] = EMPTY_LABELS
     """NodeClasses that exist and were not read, and the image that is assumed of each."""
     unread: tuple[str, ...] = ()
-    """Kinds that were not read and that volumes of pods follow from."""
+    """Kinds about volumes that were not read."""
     sees_nodes: bool = True
-    """Whether nodes may be listed: else a NodeClaim without one says nothing."""
+    """Whether nodes may be listed: else a NodeClaim without a node is no evidence."""
     sees_claims: bool = True
-    """Whether NodeClaims may be listed: else a node without one says nothing."""
+    """Whether NodeClaims may be listed: else a node without a NodeClaim is no evidence."""
     sees_pods: bool = True
     """Whether pods may be listed: else a node without any may have some."""
     sees_pools: bool = True
@@ -790,13 +790,13 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Whether it was read from a file: kinds that are missing there are not forbidden."""
     has_prices: bool = True
     timeouts: int = 0
-    """Passes of single-node consolidation that were given up for lack of time, since Karpenter started."""
+    """Passes of single-node consolidation that timed out since Karpenter started."""
     started_ns: int | None = None
     """When Karpenter started."""
 
     @cached_property
     def durations(self) -> Durations:
-        """How long its nodes usually take to start."""
+        """Usual start-up durations of its nodes."""
         return observed(line.claim for line in self.nodes if line.claim is not None)
 
     def never_allows(self, pdb: str) -> bool:

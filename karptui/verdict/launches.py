@@ -67,7 +67,7 @@ _UNREGISTERED: Final = "RegistrationFailed"
 SHARED_WORDS: Final = {"agent", "aws", "azure", "com", "csi", "io", "k8s", "node", "org", "sh"}
 """Words in names of DaemonSets, or domains, of different projects."""
 _NETWORK_AGENTS: Final = frozenset({"antrea", "aws-node", "calico", "canal", "cilium", "flannel", "kindnet", "weave"})
-"""Names of DaemonSets that bring the network, or words in them; beside ``aws-node`` others enforce policies only."""
+"""Names of CNI DaemonSets, or words in them; next to ``aws-node`` others enforce policies only."""
 _NO_NETWORK: Final = "NetworkPluginNotReady"
 _DENIED: Final = re.compile(r"failed to call (\S+) due to missing permissions")
 _NO_CIDR: Final = "CIDRNotAvailable"
@@ -83,7 +83,7 @@ def launch_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Cluster
         *_deleted_pools(case, pending),
         *_pools_not_ready(case, pending),
         *_refused(case, pending),
-        *_ended_early(case, pending),
+        *_early_end_findings(case, pending),
         *_stuck_claims(case, pending),
         *_daemonsets(case, pending),
         *_not_initialized(case, pending),
@@ -119,7 +119,7 @@ def _deleted_pools(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
         lines = [line for line in case.nodes if line.pool == pool.name and line.claim is not None]
         if not pool.is_deleting or not lines:
             continue
-        explained = pending.take(partial(_is_homeless_by, pool=pool.name, since_ns=pool.deletion_ns - MINUTE_NS))
+        explained = pending.take(partial(_lost_their_pool, pool=pool.name, since_ns=pool.deletion_ns - MINUTE_NS))
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.POOL_DELETED,
@@ -135,8 +135,8 @@ def _deleted_pools(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterF
         )
 
 
-def _is_homeless_by(group: PendingLine, *, pool: str, since_ns: int) -> bool:
-    """Return whether pods became pending after an instant, and no NodePool takes them but one that is being deleted."""
+def _lost_their_pool(group: PendingLine, *, pool: str, since_ns: int) -> bool:
+    """Return whether pods became pending after an instant, and only a deleted NodePool would take them."""
     is_homeless = group.cause in (Cause.UNPLACED, Cause.NO_POOL) and not group.limited_pool
     return group.since_ns >= since_ns and is_homeless and pool in group.suited_pools
 
@@ -164,7 +164,7 @@ def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             severity=FindingSeverity.ERROR,
             code=FindingCode.POOL_NOT_READY,
             since_ns=min((c.last_transition_ns for c in conditions if c.last_transition_ns), default=None),
-            detail=next((_words(condition) for condition in conditions if condition.message), ""),
+            detail=next((_condition_text(condition) for condition in conditions if condition.message), ""),
             objects=tuple(f"NodePool/{pool.name}" for pool in others),
             names=tuple(pool.name for pool in others),
             pending=explained,
@@ -173,7 +173,7 @@ def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
 
 
 def is_being_checked(pool: NodePool, nodeclass: NodeClass | None, now_ns: int) -> bool:
-    """Return whether a NodePool or its NodeClass was changed a moment ago: Karpenter has not looked at it again."""
+    """Return whether a NodePool or its NodeClass was changed so recently that Karpenter has not checked it."""
     ready = [condition_of(either.conditions, "Ready") for either in (pool, nodeclass) if either is not None]
     unknown = [condition for condition in ready if condition is not None and condition.status == "Unknown"]
     of_class = condition_of(pool.conditions, "NodeClassReady")
@@ -197,7 +197,7 @@ def _failing(conditions: Sequence[Condition]) -> Condition | None:
     return failed[0] if failed else ready
 
 
-def _words(condition: Condition) -> str:
+def _condition_text(condition: Condition) -> str:
     """Return a condition's type and message; of Ready, which only sums up, the message alone."""
     message = (condition.message or condition.reason).removesuffix(", ValidationSucceeded=Unknown")
     return message if condition.type == "Ready" else f"{condition.type}: {message}"
@@ -222,7 +222,7 @@ def _nodeclass_not_ready(
         since_ns=min((ns for ns in since if ns), default=None),
         objects=(key, *(f"NodePool/{pool.name}" for pool in pools)),
         names=(key.replace("/", " "), *(pool.name for pool in pools)),
-        detail=_words(failing) if failing is not None else "",
+        detail=_condition_text(failing) if failing is not None else "",
         manner=manner,
         pending=explained,
         screen="pools",
@@ -262,9 +262,9 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
                 *(f"NodeClaim/{refusal.nodeclaim}" for refusal in refusals),
             ),
             names=(pool, *dict.fromkeys(subnet for refusal in refusals for subnet in refusal.subnets)),
-            zones=_all(refusal.zones for refusal in refusals),
-            instance_types=_all(refusal.instance_types for refusal in refusals),
-            capacity_types=_all(refusal.capacity_types for refusal in refusals),
+            zones=_union(refusal.zones for refusal in refusals),
+            instance_types=_union(refusal.instance_types for refusal in refusals),
+            capacity_types=_union(refusal.capacity_types for refusal in refusals),
             nodes=count,
             of_nodes=replicas if running < replicas else 0,
             missing_nodes=max(replicas - running, 0),
@@ -296,7 +296,7 @@ def _drifted_behind(case: VerdictCase, pool: str, refusals: Sequence[LaunchRefus
         line.goes or (line.claim and line.claim.created_ns >= first_ns and line.claim.provider_id) for line in lines
     ):
         return []
-    reasons = _replaces(case, refused)
+    reasons = _replaced_reasons(case, refused)
     if Removal.DRIFTED not in reasons and (reasons or case.pending or not any(map(_may_drift, lines))):
         return []
     drifted = (line.claim.condition("Drifted") for line in lines if line.claim is not None)
@@ -321,12 +321,12 @@ def _waits_for(group: PendingLine, pool: str, claims: frozenset[str]) -> bool:
     return pool in group.pools or bool(group.nodes & claims)
 
 
-def _all(names: Iterable[Iterable[str]]) -> tuple[str, ...]:
+def _union(names: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(sorted({name for each in names for name in each}))
 
 
 def refusal_message(line: VerdictNode) -> str:
-    """Return why a NodeClaim was not launched; empty if it was, or no launch was tried."""
+    """Return the reason that a NodeClaim was not launched; empty if it was, or no launch was tried."""
     claim = line.claim
     launched = claim.refused_launch if claim is not None else None
     if claim is None or launched is None or line.has_node or claim.is_deleting:
@@ -335,7 +335,7 @@ def refusal_message(line: VerdictNode) -> str:
 
 
 def unsynced_claims(case: VerdictCase) -> list[Blocker]:
-    """Return the NodeClaims without provider ID, for which Karpenter disrupts nothing, as blockers, by name."""
+    """Return the NodeClaims without provider ID, which stop all disruption, as blockers by name."""
     cluster = case.analysis.cluster if case.analysis is not None else ()
     return sorted((blocker for blocker in cluster if blocker.code is Code.UNSYNCED), key=lambda b: b.object_key)
 
@@ -383,7 +383,7 @@ def early_ends(case: VerdictCase) -> dict[str, list[Event]]:
     return ends
 
 
-def _ended_early(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
+def _early_end_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
     """Yield NodePools whose instances end before they become nodes, again and again."""
     for pool, events in early_ends(case).items():
         claims, last_ns = {event.involved_name for event in events}, max(event.last_ns for event in events)
@@ -453,16 +453,20 @@ def _stuck_claims(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
             until_ns=since_ns + REGISTRATION_TTL_NS if since_ns and not is_refused else None,
             objects=tuple(f"NodeClaim/{claim.name}" for claim in claims),
             names=tuple(_node_names(case, claims) or [claim.name for claim in claims]),
-            zones=_only(Shared.ZONE, case, of_claims) if is_unjoined else (),
-            apart=(Shared.FAMILY, *family) if is_unjoined and (family := _only(Shared.FAMILY, case, of_claims)) else (),
+            zones=_common_value(Shared.ZONE, case, of_claims) if is_unjoined else (),
+            apart=(Shared.FAMILY, *family)
+            if is_unjoined and (family := _common_value(Shared.FAMILY, case, of_claims))
+            else (),
             nodes=len(claims),
             detail=detail,
             manner=manner,
             pools=tuple(sorted({claim.labels.get(NODEPOOL, "") for claim in claims})),
-            reasons=_why_unregistered(case, claims) if manner is Manner.UNREGISTERED else _replaces(case, names),
-            drifted=_drifted_of(case, {claim.labels.get(NODEPOOL, "") for claim in claims}),
+            reasons=_why_unregistered(case, claims)
+            if manner is Manner.UNREGISTERED
+            else _replaced_reasons(case, names),
+            drifted=_drifted_count(case, {claim.labels.get(NODEPOOL, "") for claim in claims}),
             user_data=next((fault for fault, of_fault in unjoined.items() if of_fault is claims), ()),
-            nameless=tuple(_nameless(case, min(created))) if created and is_unjoined else (),
+            nameless=tuple(_without_provider_id(case, min(created))) if created and is_unjoined else (),
             pending=explained,
             screen="claims",
         )
@@ -479,8 +483,8 @@ def _node_names(case: VerdictCase, claims: Sequence[NodeClaim]) -> list[str]:
     return [line.name for line in case.nodes if line.has_node and line.claim is not None and line.claim.name in names]
 
 
-def _nameless(case: VerdictCase, since_ns: int) -> Iterator[str]:
-    """Yield the nodes that joined since an instant without a provider ID, by which Karpenter finds its nodes."""
+def _without_provider_id(case: VerdictCase, since_ns: int) -> Iterator[str]:
+    """Yield nodes that joined since an instant without a provider ID, so that Karpenter cannot match them."""
     for line in case.nodes:
         node = line.node if line.claim is None else None
         if node is not None and not node.provider_id and node.created_ns >= since_ns:
@@ -505,8 +509,10 @@ def _is_late(case: VerdictCase, claim: NodeClaim) -> bool:
     return bool(claim.created_ns) and case.now_ns - claim.created_ns > _join_patience_ns(case, claim)
 
 
-def _only(shared: Shared, case: VerdictCase, late: Sequence[VerdictNode], stage: str = "Registered") -> tuple[str, ...]:
-    """Return the zone, say, of several instances that do not reach a stage, if nodes of another zone did so lately."""
+def _common_value(
+    shared: Shared, case: VerdictCase, late: Sequence[VerdictNode], stage: str = "Registered"
+) -> tuple[str, ...]:
+    """Return the value (a zone, say) shared by instances that miss a stage which nodes with other values reached."""
     here = {PROPERTIES[shared](line) for line in late}
     since_ns = min(line.claim.created_ns for line in late if line.claim is not None) - REGISTRATION_TTL_NS
     nodes = [(line, line.claim) for line in case.nodes if line.has_node and line.claim is not None]
@@ -520,7 +526,7 @@ def _only(shared: Shared, case: VerdictCase, late: Sequence[VerdictNode], stage:
 
 
 def without_expected(case: VerdictCase, groups: Sequence[PendingLine]) -> list[PendingLine]:
-    """Return groups of pending pods without those expected on NodeClaims that are still joining in good time."""
+    """Return groups of pending pods, except those expected on NodeClaims that are not late yet."""
     claims = [(line.name, line.claim) for line in case.nodes if line.claim is not None and not line.goes]
     joining = {
         name
@@ -533,24 +539,24 @@ def without_expected(case: VerdictCase, groups: Sequence[PendingLine]) -> list[P
 
 
 def _join_patience_ns(case: VerdictCase, claim: NodeClaim) -> int:
-    """Return how long a node may take to register, and then to initialize: longer if others of its NodePool did."""
+    """Return the patience for a node to register or initialize: longer if others of its NodePool took longer."""
     is_metal = ".metal" in claim.labels.get(INSTANCE_TYPE, "")
     is_slow = is_metal or claim.labels.get(OS) == "windows"
     usual_ns = case.durations.start_ns_by_pool.get(claim.labels.get(NODEPOOL, ""), 0) * 3 // 2
     if not claim.is_true("Registered"):
-        # How long others took to register is not known apart from how long they took to initialize.
+        # The usual time includes initialization: the time to register alone is unknown.
         usual_ns = min(usual_ns, SLOW_JOIN_PATIENCE_NS)
     return max(SLOW_JOIN_PATIENCE_NS if is_slow else JOIN_PATIENCE_NS, usual_ns)
 
 
-def _replaces(case: VerdictCase, names: Collection[str]) -> tuple[str, ...]:
+def _replaced_reasons(case: VerdictCase, names: Collection[str]) -> tuple[str, ...]:
     """Return the disruption reasons of the nodes that NodeClaims replace; empty if they replace none."""
     launch_events = case.events_by_reason.get(LAUNCHING, ())
     reasons = (command_reason(event.message) for event in launch_events if event.involved_name in names)
     return tuple(sorted({str(reason) for reason in reasons if reason is not None}))
 
 
-def _drifted_of(case: VerdictCase, pools: Collection[str]) -> int:
+def _drifted_count(case: VerdictCase, pools: Collection[str]) -> int:
     """Return the number of drifted nodes of NodePools."""
     claims = (line.claim for line in case.nodes if line.pool in pools and line.deleted_ns is None)
     return sum(claim is not None and claim.is_true("Drifted") for claim in claims)
@@ -564,7 +570,7 @@ def waits_for_claims(group: PendingLine, claims: Sequence[NodeClaim], failing: f
 
 
 def failing_pools(case: VerdictCase, claims: Sequence[NodeClaim]) -> frozenset[str]:
-    """Return the NodePools of refused NodeClaims in which no instance was launched since."""
+    """Return the NodePools of refused NodeClaims that have launched no instance since."""
     oldest: dict[str, int] = {}
     for claim in claims:
         pool = claim.labels.get(NODEPOOL, "")
@@ -609,7 +615,7 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             objects=tuple(f"Node/{line.name}" for line in lines),
             names=tuple(line.name for line in lines),
             nodes=len(lines),
-            zones=_only(Shared.ZONE, case, lines, "Initialized"),
+            zones=_common_value(Shared.ZONE, case, lines, "Initialized"),
             detail=why_not_ready(lines) or obstacles.text,
             words=_denied_to_cni(case),
             reasons=tuple({e.reason for e in case.recent(_NO_CIDR, kind="Node") if e.involved_name in names}),
@@ -673,7 +679,7 @@ def _daemonsets(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFind
     for owner in dict.fromkeys(group.owner for group in late):
         waiting = pending.take(partial(_is_late_pod_of, late=late, owner=owner))
         of_owner = [group for group in late if group.owner == owner]
-        beside = pending.take(partial(_is_beside, owner=owner))
+        beside = pending.take(partial(_is_displaced_by, owner=owner))
         nodes = frozenset[str]().union(*waiting.expected)
         goes = bool(nodes) and nodes <= leaving and not beside.pods
         yield ClusterFinding(
@@ -696,7 +702,7 @@ def _is_late_pod_of(group: PendingLine, *, late: Sequence[PendingLine], owner: s
     return group in late and group.owner == owner
 
 
-def _is_beside(group: PendingLine, *, owner: str) -> bool:
+def _is_displaced_by(group: PendingLine, *, owner: str) -> bool:
     return owner in group.daemonsets
 
 

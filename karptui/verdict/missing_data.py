@@ -9,7 +9,7 @@ from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity
 
 
 def missing_data(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield kinds that could not be read, and what is assumed instead of data."""
+    """Yield kinds that could not be read, and the assumptions in place of their data."""
     groups: defaultdict[tuple[FindingSeverity, str], list[str]] = defaultdict(list)
     for kind in case.hidden:
         severity = case.ignored.get(kind, FindingSeverity.WARNING)

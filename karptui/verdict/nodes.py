@@ -75,7 +75,7 @@ CORDONED_NS: Final = HOUR_NS
 MOST_MINORS_BEHIND: Final = 3
 """A kubelet may be this many minor versions older than the API server, and not newer than it."""
 _KUBELET: Final = re.compile(r"v1\.(\d+)\.(?!.*-(?:vk|kubeedge)-)")
-"""Virtual Kubelet and KubeEdge have versions of their own."""
+"""Excludes Virtual Kubelet and KubeEdge, whose versions do not follow Kubernetes."""
 ZONAL_SHIFT: Final = "ZonalShiftActive"
 """Reason of the AWS provider's event about a NodePool."""
 _ZONE_NAME: Final = re.compile(r"zone ([a-z0-9-]+)")
@@ -104,20 +104,20 @@ def node_findings(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFi
     """Yield findings about nodes."""
     yield from _zonal_shifts(case, pending)
     yield from _not_ready(case, pending)
-    yield from _again(case)
+    yield from _recurring_faults(case)
     yield from _interrupted(case, pending)
     yield from _vanished(case)
     yield from _under_pressure(case)
     yield from _filling_up(case)
     yield from _without_devices(case)
-    yield from _broken(case)
+    yield from _node_problems(case)
     yield from _cordoned(case)
-    yield from _outlived_taints(case)
+    yield from _leftover_taints(case)
     yield from _old_kubelets(case)
 
 
 def _zonal_shifts(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:
-    """Yield the zones in which Karpenter launches nothing, because AWS shifts traffic away from them."""
+    """Yield zones where Karpenter launches nothing, because AWS shifts traffic away."""
     pools: defaultdict[str, list[Event]] = defaultdict(list)
     for event in case.recent(ZONAL_SHIFT):
         match = _ZONE_NAME.search(event.message)
@@ -171,7 +171,7 @@ def _not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFindi
 
 
 def _not_ready_reason(line: VerdictNode) -> str:
-    """Return why a node is not ready: its kubelet is silent, or reports an error, whose words may have numbers."""
+    """Return the reason of a node's Ready condition; its message may contain numbers that differ."""
     ready = line.node.ready if line.node is not None else None
     return ready.reason if ready is not None else ""
 
@@ -183,7 +183,7 @@ def _is_emptied(line: VerdictNode, case: VerdictCase) -> bool:
     return is_short and line.is_cordoned and 0 < cordoned_ns <= since_ns and not line.pods and case.sees_pods
 
 
-def _again(case: VerdictCase) -> Iterator[ClusterFinding]:
+def _recurring_faults(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield nodes that rebooted, were not ready or ran out of memory several times in the last hour, and are ready."""
     reported: set[str] = set()
     for manner, reason in _RECURRING.items():
@@ -242,7 +242,7 @@ def _not_ready_finding(
 
 
 def _common_property(case: VerdictCase, lines: Sequence[VerdictNode]) -> tuple[str, ...]:
-    """Return what several nodes that are not ready share, such as an image.
+    """Return the common property of several nodes that are not ready, such as an image.
 
     Most nodes that have it are not ready; most others lack it, and all of these are ready.
     """
@@ -377,7 +377,7 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _reclaimed(case: VerdictCase, resources: Sequence[str]) -> dict[str, str]:
-    """Return what the kubelets of nodes tried to reclaim last."""
+    """Return the resource that the nodes' kubelets last tried to reclaim."""
     reached = sorted(case.recent("EvictionThresholdMet", kind="Node"), key=lambda event: event.last_ns)
     named = ((event.involved_name, event.message.rpartition(" ")[2]) for event in reached)
     return {node: resource for node, resource in named if resource in resources}
@@ -458,7 +458,7 @@ def _evictions(case: VerdictCase, resources: Sequence[str]) -> dict[str, list[Ev
     return by_resource
 
 
-def _broken(case: VerdictCase) -> Iterator[ClusterFinding]:
+def _node_problems(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield conditions of ready nodes that the provider or a monitor calls unhealthy: accelerators, storage, kernel."""
     groups: defaultdict[tuple[str, str], list[VerdictNode]] = defaultdict(list)
     instants: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
@@ -529,7 +529,7 @@ def _cordoned(case: VerdictCase) -> Iterator[ClusterFinding]:
         )
 
 
-def _outlived_taints(case: VerdictCase) -> Iterator[ClusterFinding]:
+def _leftover_taints(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield ready nodes with a taint that should not be there, by taint.
 
     Karpenter removes its own taint from nodes that it has not chosen for disruption. Other taints of its nodes are

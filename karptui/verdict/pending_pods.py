@@ -11,7 +11,7 @@ from karptui.verdict.finding import ClusterFinding, Explained, FindingCode, Find
 
 
 class PendingPods:
-    """Groups of pending pods that no cause has explained so far."""
+    """Groups of pending pods without a cause yet."""
 
     def __init__(self, groups: Iterable[PendingLine]) -> None:
         self._groups = list(groups)

@@ -85,7 +85,7 @@ def _unknown_types(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def timed_out(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield the timeouts of Karpenter's searches for nodes to consolidate."""
+    """Yield a finding if Karpenter's consolidation times out."""
     if not case.timeouts or case.started_ns is None:
         return
     is_often = case.timeouts * HOUR_NS >= case.now_ns - case.started_ns

@@ -55,7 +55,7 @@ def forced_end_ns(line: VerdictNode) -> int | None:
 def upcoming_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield findings about what will happen."""
     yield from _expiry(case)
-    yield from _blocks_end(case)
+    yield from _ending_capacity_blocks(case)
     yield from _cut_short(case)
     yield from _unread(case)
     yield from _lost(case)
@@ -105,9 +105,9 @@ def _lasts(blocker: Blocker, end_ns: int, case: VerdictCase) -> bool:
     return blocker.since_ns is not None and case.now_ns - blocker.since_ns >= end_ns - case.now_ns
 
 
-def _blocks_end(case: VerdictCase) -> Iterator[ClusterFinding]:
+def _ending_capacity_blocks(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield capacity blocks whose nodes, with pods on them, are drained within a day because the block ends."""
-    ends = dict(_block_ends(case))
+    ends = dict(_capacity_block_ends(case))
     blocks: dict[str, list[VerdictNode]] = {}
     for line in case.nodes:
         block = line.claim.labels.get(RESERVATION_ID, "") if line.claim is not None else ""
@@ -136,7 +136,7 @@ def _blocks_end(case: VerdictCase) -> Iterator[ClusterFinding]:
         )
 
 
-def _block_ends(case: VerdictCase) -> Iterator[tuple[str, int]]:
+def _capacity_block_ends(case: VerdictCase) -> Iterator[tuple[str, int]]:
     """Yield the capacity blocks in the status of NodeClasses, with their ends."""
     for nodeclass in case.nodeclasses.values():
         for reservation in nodeclass.status.get("capacityReservations") or ():
@@ -264,7 +264,7 @@ def _moved_launches(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _why_moved(case: VerdictCase, now: NodePool, before: NodePool) -> Manner | None:
-    """Return why launches moved between NodePools, None if that is not known."""
+    """Return the reason that launches moved between NodePools; None if that is not known."""
     if any(line.pool == before.name for line in case.limits if not line.is_open):
         return Manner.LIMIT
     return Manner.WEIGHT if now.weight > before.weight else None

@@ -131,7 +131,7 @@ def _without_repeats(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]
 _NEEDS_ATTENTION: Final = (FindingCode.ADVICE, FindingCode.PODS_NOT_STARTING)
 """Findings that are not passing states, even if they are notes."""
 _OF_DATA: Final = (FindingCode.NO_PRICES, FindingCode.ASSUMED_CLASS, FindingCode.ASSUMED_VOLUMES)
-"""Findings that say what is not known, and nothing of the cluster's state."""
+"""Findings about missing knowledge, not about the cluster's state."""
 
 
 def _fine(case: VerdictCase, *, has_notes: bool) -> ClusterFinding:
