@@ -82,7 +82,7 @@ def test_an_edit_in_a_pause_has_no_time(tmp_path: Path) -> None:
     history.close()
     (row,) = [row for row in change_set.changes if row.kind == "NodePool"]
     assert (row.before, row.after, row.at_ns, row.by) == (100, 10, 0, "argocd")
-    assert any(note.startswith("not recorded: ") for note in change_set.notes)
+    assert any(note.startswith("nothing was recorded from ") for note in change_set.notes)
 
 
 def an_edit(kind: str, key: str, path: str) -> Edit:
