@@ -43,10 +43,10 @@ spec:
 
 
 def described() -> dict[str, str]:
-    """Return the description of each cause: the string below its declaration, or its name in words."""
+    """Return the description of each cause: the string below its declaration."""
     tree = ast.parse(inspect.getsource(finding))
     body = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "FindingCode").body
-    texts = {code.value: code.value.replace("_", " ").capitalize() + "." for code in FindingCode}
+    texts = {}
     for node, after in pairwise(body):
         match node, after:
             case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(value=ast.Constant(value=str(words))):
