@@ -3,7 +3,8 @@
 A pod's origin follows from the first rule that applies:
 
 1. A controller that users write, or one reachable through owners (``OwnerIndex``): Deployment, StatefulSet, CronJob…
-2. A ReplicaSet named after the pod's ``pod-template-hash``: its Deployment, even if the ReplicaSet was not listed.
+2. A ReplicaSet named after the pod's ``pod-template-hash``: its Deployment, even if the ReplicaSet was not listed;
+   after ``rollouts-pod-template-hash``: its Argo Rollout.
 3. A label by which a CI or batch system names the origin (``ORIGIN_LABELS``).
 4. The name of the controller, or of a pod without one, without generated suffixes: a GitLab runner's
    ``-<token>-project-…-concurrent-…``, UUIDs, numbers, and random suffixes such as those of ``generateName``.
@@ -17,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.kube.generated_names import ORIGIN_LABELS, TEMPLATE_HASH, WRITTEN_KINDS, stem
+from karptui.kube.generated_names import ORIGIN_LABELS, WRITTEN_KINDS, stem, written_owner
 from karptui.kube.objects import OwnerReference, controller_of
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import Workload
@@ -91,10 +92,8 @@ class OriginIndex:
             return str(owner)
         labels = pod.labels
         kind, name = ("Pod", pod.name) if owner is None else (owner.kind, owner.name)
-        template_hash = labels.get(TEMPLATE_HASH)
         if kind == "ReplicaSet":
-            if template_hash and name.endswith(f"-{template_hash}"):
-                return str(Owner("Deployment", pod.namespace, name[: -len(template_hash) - 1]))
-            return str(owner)
+            kind, name = written_owner(kind, name, labels)
+            return str(Owner(kind, pod.namespace, name))
         named = next((labels[key] for key in ORIGIN_LABELS if labels.get(key)), "")
         return str(Owner(kind, pod.namespace, stem(named or name)))

@@ -18,8 +18,11 @@ ORIGIN_LABELS: Final = (
     "dag_id",
 )
 """Actions Runner Controller (scale sets, then runner deployments), Argo Workflows, Tekton, Jenkins, Spark, Airflow."""
-TEMPLATE_HASH: Final = "pod-template-hash"
-"""Label whose value a Deployment appends to the names of its ReplicaSets: ``<deployment>-<hash>``."""
+TEMPLATE_HASHES: Final[Mapping[str, str]] = {
+    "pod-template-hash": "Deployment",
+    "rollouts-pod-template-hash": "Rollout",
+}
+"""Labels whose value a kind of owner appends to the names of its ReplicaSets: ``<deployment>-<hash>``."""
 WRITTEN_KINDS: Final = frozenset(
     {
         "Deployment",
@@ -44,14 +47,14 @@ _GENERATED: Final = re.compile(
 
 
 def written_owner(kind: str, name: str, labels: Mapping[str, str]) -> tuple[str, str]:
-    """Return kind and name of a pod's owner as users know it: the Deployment of a ReplicaSet.
+    """Return kind and name of a pod's owner as users know it: the Deployment or Argo Rollout of a ReplicaSet.
 
     Args:
         labels: The pod's.
     """
-    template = labels.get(TEMPLATE_HASH, "")
-    if kind == "ReplicaSet" and template and name.endswith(f"-{template}"):
-        return "Deployment", name.removesuffix(f"-{template}")
+    for label, owner in TEMPLATE_HASHES.items() if kind == "ReplicaSet" else ():
+        if labels.get(label) and name.endswith(f"-{labels[label]}"):
+            return owner, name.removesuffix(f"-{labels[label]}")
     return kind, name
 
 

@@ -11,6 +11,7 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.do_not_disrupt import Protection, ProtectionKind, protection_of
 from karptui.kube import resources
+from karptui.kube.generated_names import written_owner
 from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
@@ -18,8 +19,6 @@ from karptui.kube.usage import Used
 from karptui.session.nodes import is_accelerator
 from karptui.state.cluster import ClusterState
 
-POD_TEMPLATE_HASH: Final = "pod-template-hash"
-"""The Deployment's label for each ReplicaSet, named ``<deployment>-<hash>``."""
 _MADE_BY_OTHERS: Final = (Kind.REPLICASET, Kind.JOB)
 
 
@@ -44,9 +43,9 @@ class Owners(NamedTuple):
         if owner is None or controller is None:
             return None
         if owner.kind == Kind.REPLICASET and f"{pod.namespace}/{owner.name}" not in self.sources[0]:
-            stem = owner.name.removesuffix(f"-{pod.template.labels.get(POD_TEMPLATE_HASH, '')}")
-            if stem and stem != owner.name:
-                return PodOwner(Kind.DEPLOYMENT.value, stem, is_by_name=True)
+            kind, name = written_owner(owner.kind, owner.name, pod.template.labels)
+            if kind != owner.kind:
+                return PodOwner(kind, name, is_by_name=True)
         return PodOwner(owner.kind, owner.name)
 
 

@@ -382,11 +382,12 @@ def _pods(view: ClusterView, sets: AbstractSet[str], pause: Pause) -> _PodsByFin
 
 
 def _add_restarted(pods: _PodsByFinding, now_ns: int) -> None:
-    """Add pods between two crashes to those that crash: not ready or of workloads that crash, and restarted lately."""
+    """Add pods between two crashes to those that crash: they restarted lately, and are long unready or others crash."""
     origins, controllers = OriginIndex(OwnerIndex(())), {pod.controller for pod in pods.crashing if pod.controller}
     for pod in pods.restarted:
         late = _late_pod(pod, origins)
-        if now_ns - pod.exited_ns <= CRASHED_NS and (not pod.ready or late.controller in controllers):
+        is_long = not pod.ready and now_ns - pod.unready_ns >= CRASHED_NS
+        if now_ns - pod.exited_ns <= CRASHED_NS and (is_long or late.controller in controllers):
             pods.crashing.append(late)
         elif not pod.ready:
             pods.unready.append(replace(late, since_ns=pod.unready_ns))

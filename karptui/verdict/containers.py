@@ -107,6 +107,7 @@ TOGETHER_NS: Final = 2 * MINUTE_NS
 UNENDED_NS: Final = 10 * MINUTE_NS
 """The kubelet ends a pod seconds after its grace period; controllers remove their finalizers in minutes."""
 _DAEMONSET: Final = "DaemonSet/"
+_WITH_REVISIONS: Final = ("Deployment/", "Rollout/")
 NAME_SERVERS: Final = frozenset({"coredns", "kube-dns"})
 """Deployments that resolve the names of Services."""
 FEWEST_ALIKE: Final = 3
@@ -323,8 +324,8 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _older(case: VerdictCase, pods: Sequence[StartingPod]) -> Collection[str]:
-    """Return the nodes with ready pods of other revisions of a Deployment."""
-    return case.running_on.get(pods[0].owner, ()) if pods[0].owner.startswith("Deployment/") else ()
+    """Return the nodes with ready pods of other revisions of a Deployment or Argo Rollout."""
+    return case.running_on.get(pods[0].owner, ()) if pods[0].owner.startswith(_WITH_REVISIONS) else ()
 
 
 def _serves_others(pod: StartingPod) -> bool:

@@ -35,6 +35,7 @@ def origin(
     (origin("x", "Job", "ci-4711"), "Job/ci/ci"),
     (origin("x", "Job", "migrate"), "Job/ci/migrate"),
     (origin("x", "ReplicaSet", "front-5c9d8b7f6", labels={"pod-template-hash": "5c9d8b7f6"}), "Deployment/ci/front"),
+    (origin("x", "ReplicaSet", "front-5c9d", labels={"rollouts-pod-template-hash": "5c9d"}), "Rollout/ci/front"),
     (origin("x", "ReplicaSet", "front-5c9d8b7f6"), "ReplicaSet/ci/front-5c9d8b7f6"),
     (origin("x", "ReplicaSet", "front", labels={"pod-template-hash": "5c9d8b7f6"}), "ReplicaSet/ci/front"),
     (origin("runner-7f2c4"), "Pod/ci/runner"),

@@ -59,6 +59,28 @@ def new_revision_crashes_during_drift(c: Cluster) -> None:
 
 
 @incident(
+    story="A canary of the Argo Rollout shop/api has crashed for 40 minutes: its two pods exit with 1. The eight stable pods run.",
+    cause="2 canary pods of shop/api crash (exit code 1); its 8 stable pods run.",
+    thread="argoproj/argo-rollouts#2345",
+    must=["shop/api", n(2), "crash", "revision"],
+    must_not=[LAUNCHES, PENDING, ICE, "no other"],
+)
+def canary_of_a_rollout_crashes(c: Cluster) -> None:
+    pairs = usual(c)
+    add_workload(c, "shop/api", on=pairs, count=8, age="5d", **SMALL)
+    for pod in _revision(c, "shop/api", 2, pairs, "40m"):
+        crash(c, pod, code=1, restarts=12, ago="70s")
+    c.find("Deployment", "api").update(apiVersion="argoproj.io/v1alpha1", kind="Rollout")
+    for manifest in c.objects:
+        labels = manifest["metadata"].get("labels", {})
+        if manifest["metadata"].get("namespace") == "shop" and "pod-template-hash" in labels:
+            labels["rollouts-pod-template-hash"] = labels.pop("pod-template-hash")
+        for parent in manifest["metadata"].get("ownerReferences", ()):
+            if parent["kind"] == "Deployment" and parent["name"] == "api":
+                parent.update(apiVersion="argoproj.io/v1alpha1", kind="Rollout")
+
+
+@incident(
     story="The readiness probe of a release of shop/api asks a path that no longer exists: its three new pods are never ready, and the rollout stops there for 35 minutes. The ten old pods serve.",
     cause="3 new pods of shop/api have not been ready for 34 minutes (HTTP 404 of their readiness probe); the pods of the old revision serve.",
     thread="kubernetes/kubernetes#93476",

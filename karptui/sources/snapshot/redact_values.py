@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from karptui.decode.kinds import OTHER_PROVIDERS, may_hold_nodeclasses
 from karptui.karpenter.labels import DISRUPTION_COST, HOSTNAME, NODEPOOL, POD_DELETION_COST, WELL_KNOWN
-from karptui.kube.generated_names import ORIGIN_LABELS, TEMPLATE_HASH
+from karptui.kube.generated_names import ORIGIN_LABELS, TEMPLATE_HASHES
 from karptui.kube.volumes import SELECTED_NODE
 from karptui.sources.snapshot import public
 from karptui.sources.snapshot.messages import Fragments
@@ -194,7 +194,7 @@ class Values:
             return self.word_of_label(value)
         if key in self.compared and _LONG_INTEGER.fullmatch(value):
             return value
-        if self.is_learning and key == TEMPLATE_HASH:
+        if self.is_learning and key in TEMPLATE_HASHES:
             self.pseudonyms.learn_hash(value)
         name = self.name(ORIGIN if key in ORIGIN_LABELS else VALUE, value)
         return name if _LABEL.fullmatch(value) or self.is_learning else f"{name}-"

@@ -202,7 +202,9 @@ def _starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         secret = f"; {quoted(finding.words)}" if finding.words else ""
         return f"{text}: image {image} cannot be pulled: {quoted(cause)}{secret}"
     if finding.container:
-        return f"{text}: {verb(finding.pods, 'its', 'their')} init container {finding.container} has not finished"
+        return (
+            f"{text}: {verb(finding.pods, 'its', 'their')} containers wait for the init container {finding.container}"
+        )
     if "failed to assign an IP address" in message or "add cmd: failed" in message:
         message = "the CNI assigns no IP address"
     who = "the volume driver" if reason in VOLUME_FAILURES else "the node"
