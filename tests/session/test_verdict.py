@@ -69,7 +69,7 @@ def found_in(**objects: Any) -> dict[FindingCode, ClusterFinding]:
     return {finding.code: finding for finding in verdict_of_view(clusterview, NOW_NS)}
 
 
-def test_a_missing_permission_is_told_though_nothing_can_be_worked_out() -> None:
+def test_a_missing_permission_is_reported_without_an_analysis() -> None:
     view = view_of(a_fleet())
     statuses = {**view.statuses, "NodePool": status(Kind.NODEPOOL, Phase.FORBIDDEN)}
     hidden = ClusterView(view.state, statuses, evidence=view.evidence)
@@ -202,7 +202,7 @@ FOUND: dict[str, tuple[dict[str, Any], FindingCode, dict[str, Any] | None]] = {
 
 
 @pytest.mark.parametrize("name", FOUND)
-def test_what_is_found(name: str) -> None:
+def test_each_cause_is_found(name: str) -> None:
     objects, code, fields = FOUND[name]
     told = found_in(**objects).get(code)
     assert (told is None) == (fields is None)
@@ -228,7 +228,7 @@ def _pending_in(pod: Pod, *, has_node: bool = True) -> tuple[tuple[ClusterFindin
     return verdict_of_view(clusterview, NOW_NS), clusterview
 
 
-def test_a_pod_that_waits_although_it_has_room_is_told_with_both_verdicts() -> None:
+def test_a_pending_pod_that_has_room_shows_both_schedulers_answers() -> None:
     late, fresh = (
         a_pod(name="web", created_ns=NOW_NS - age_ns, scheduled_reason="Unschedulable")
         for age_ns in (6 * HOUR_NS, 4 * MINUTE_NS)
@@ -244,7 +244,7 @@ def test_a_pod_that_waits_although_it_has_room_is_told_with_both_verdicts() -> N
     assert [finding.code for finding in findings] == [FindingCode.FINE]
 
 
-def test_pods_that_wait_although_a_node_would_be_launched_are_told_in_a_sentence() -> None:
+def test_pods_pending_although_a_node_would_be_launched_are_one_sentence() -> None:
     findings, view = _pending_in(a_pod(name="web", created_ns=NOW_NS - 6 * HOUR_NS), has_node=False)
     reasons = pending_reasons(view)
     [text] = [sentence(finding, NOW_NS, reasons) for finding in findings if finding.code is FindingCode.PENDING]
@@ -289,7 +289,7 @@ def told_of_nodeclasses(view: ClusterView) -> list[str]:
 ASSUMED = "EC2NodeClass default was not read: karptui assumes al2023@latest in the zones of the nodes"
 
 
-def test_a_nodeclass_that_was_not_read_is_told_as_assumed_with_its_image() -> None:
+def test_an_unread_nodeclass_is_reported_as_assumed_with_its_image() -> None:
     inventory = Inventory(nodes=(a_node(),), nodeclaims=(a_claim(),), nodepools=(a_nodepool(),))
     assert told_of_nodeclasses(a_view(inventory)) == [ASSUMED]
     windows = a_nodepool(
@@ -303,19 +303,19 @@ def test_a_nodeclass_that_was_not_read_is_told_as_assumed_with_its_image() -> No
 @pytest.mark.parametrize(
     ("phase", "told"), [(Phase.CONNECTING, []), (Phase.SYNCING, []), (Phase.LIVE, []), (Phase.OFFLINE, [ASSUMED])]
 )
-def test_a_nodeclass_that_is_on_its_way_or_not_there_is_not_told_as_assumed(phase: Phase, told: list[str]) -> None:
+def test_a_loading_or_missing_nodeclass_is_not_reported_as_assumed(phase: Phase, told: list[str]) -> None:
     state = state_of(Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),), pods=(a_pod(),)))
     view = ClusterView(state, {str(Kind.NODECLASS): status(Kind.NODECLASS, phase)}, evidence=Evidence())
     assert told_of_nodeclasses(view) == told
 
 
-def test_without_a_node_that_tells_its_zone_no_nodeclass_is_told_as_assumed() -> None:
+def test_no_nodeclass_is_assumed_if_no_node_has_a_zone() -> None:
     node = replace(a_node(), labels={})
     for nodes in ((), (node,)):
         assert told_of_nodeclasses(a_view(Inventory(nodes=nodes, nodepools=(a_nodepool(),)))) == []
 
 
-def test_nodeclasses_that_may_not_be_listed_count_as_none_only_where_they_are_not_assumed() -> None:
+def test_hidden_nodeclasses_count_as_none_only_if_they_are_not_assumed() -> None:
     inventory = Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),))
     view = a_view(inventory, Kind.NODECLASS)
     assert (told_of_nodeclasses(view), left_out(view)) == ([ASSUMED], ())
@@ -337,7 +337,7 @@ LEAVES = "the only node has been terminating, and no node is launching"
     ((Kind.POD,), FindingSeverity.WARNING, LEAVES),
     ((Kind.NODECLAIM,), None, ""),
 ])  # fmt: skip
-def test_what_may_not_be_listed_is_not_taken_for_missing_where_all_nodes_go(
+def test_hidden_kinds_are_not_taken_for_missing_if_all_nodes_leave(
     hidden: tuple[Kind, ...], severity: FindingSeverity | None, text: str
 ) -> None:
     node = replace(a_node(name="node-1"), taints=(DISRUPTED_TAINT,))
@@ -349,7 +349,7 @@ def test_what_may_not_be_listed_is_not_taken_for_missing_where_all_nodes_go(
     )
 
 
-def test_volumes_that_were_not_read_are_told_and_hold_no_pod_back() -> None:
+def test_unread_volumes_are_reported_and_restrict_no_pod() -> None:
     pods = (a_pod(name="db", node="", volumes=[PodVolume(name="data", claim_name="data")]),)
     unread = frozenset({"PersistentVolumeClaim"})
     told = found_in(pods=pods, unread=unread)[FindingCode.ASSUMED_VOLUMES]
@@ -362,14 +362,14 @@ def test_volumes_that_were_not_read_are_told_and_hold_no_pod_back() -> None:
     assert FindingCode.ASSUMED_VOLUMES not in found_in(pods=pods)
 
 
-def test_what_a_cluster_does_not_answer_is_left_out_and_said() -> None:
+def test_kinds_that_a_cluster_does_not_serve_are_left_out_and_named() -> None:
     state = state_of(Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),), unread=frozenset({Kind.PDB})))
     statuses = {str(Kind.PDB): status(Kind.PDB, Phase.DISCONNECTED)}
     view = ClusterView(state, statuses, evidence=Evidence(instance_types=TYPES))
     assert left_out(view) == ("PodDisruptionBudgets were not read and count as none",)
 
 
-def test_what_could_not_be_listed_for_a_recording_is_missing_as_in_a_cluster() -> None:
+def test_kinds_that_a_recording_lacks_are_missing_as_in_a_cluster() -> None:
     inventory = Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),), unread=frozenset({"PodDisruptionBudget"}))
     mailbox = Mailbox()
     put_all(mailbox, inventory, NOW_NS)
@@ -389,7 +389,7 @@ def test_what_could_not_be_listed_for_a_recording_is_missing_as_in_a_cluster() -
     ("hugepages-2Mi", 950, True, True),
     ("nvidia.com/gpu", 999, False, False),
 ])  # fmt: skip
-def test_the_verdict_speaks_of_a_limit_that_pools_points_out_if_no_type_fits_under_it(
+def test_the_verdict_and_pools_agree_about_a_limit_under_which_no_type_fits(
     resource: str, used: int, *, is_near: bool, is_told: bool
 ) -> None:
     use = PoolLimit(resource=resource, used=used * NANO, limit=1000 * NANO, left=(1000 - used) * NANO)
@@ -402,7 +402,7 @@ def test_the_verdict_speaks_of_a_limit_that_pools_points_out_if_no_type_fits_und
 @pytest.mark.parametrize(
     ("kind", "detail"), [(Kind.POD, Leaving.DRAINING), (Kind.NODE, Leaving.DRAINING), (Kind.NODECLAIM, Leaving.UNKNOWN)]
 )
-def test_how_far_a_node_has_come_is_told_only_as_far_as_it_was_looked_at(kind: Kind, detail: Leaving) -> None:
+def test_the_stage_of_a_deletion_is_named_only_if_its_pods_were_inspected(kind: Kind, detail: Leaving) -> None:
     ago_ns = NOW_NS - HOUR_NS
     claim = a_claim(deletion_ns=ago_ns, conditions=(a_condition("Drained", status="Unknown"),))
     inventory = Inventory(
@@ -429,7 +429,7 @@ def test_a_finding_about_several_nodes_has_the_dollars_of_removing_them_together
     assert (held.nodes, held.price_per_hour, held.is_upper_bound) == (3, pytest.approx(0.8), True)
 
 
-def test_a_large_cluster_names_the_key_that_works_out_the_next_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_cluster_names_the_key_that_computes_the_next_command(monkeypatch: pytest.MonkeyPatch) -> None:
     assert FindingCode.NEXT not in found_in()  # soon to be worked out
     monkeypatch.setattr(upcoming, "MOST_NODES_FOR_NEXT", 0)
     asked = found_in()[FindingCode.NEXT]

@@ -150,7 +150,9 @@ def failed_create(message: str, *, minutes: int = 1) -> Event:
     ('Error creating: pods "web-1-x" is forbidden: maximum cpu usage per Container is 4, but limit is 8', Manner.LIMIT,
      "", "maximum cpu usage per Container is 4, but limit is 8"),
 ])  # fmt: skip
-def test_why_pods_cannot_be_created(message: str, manner: Manner, name: str, reason: str) -> None:
+def test_the_error_that_keeps_pods_from_being_created_is_named(
+    message: str, manner: Manner, name: str, reason: str
+) -> None:
     assert read_refusal(message) == (manner, name, reason)
     created = findings(events=[failed_create(message)])[FindingCode.PODS_NOT_CREATED]
     assert (created.names, created.severity) == ((name or reason, "shop/web-1"), FindingSeverity.ERROR)
@@ -175,7 +177,9 @@ def starting(name: str, reason: str, *, minutes: int = 12) -> StartingPod:
     ("CreateContainerConfigError", ("Failed", 'Error: configmap "env" not found'),
      'CreateContainerConfigError: configmap "env" not found'),
 ])  # fmt: skip
-def test_pods_that_do_not_start_are_one_finding_a_reason(waiting: str, event: tuple[str, str], result: str) -> None:
+def test_pods_that_do_not_start_are_one_finding_for_each_reason(
+    waiting: str, event: tuple[str, str], result: str
+) -> None:
     pods = [starting("a", waiting), starting("b", waiting), starting("late", waiting, minutes=2)]
     events = [an_event(name=pod.key, about=f"Pod/{pod.key}", reason=event[0], message=event[1]) for pod in pods]
     node = replace(a_node(name="n1"), architecture="arm64")
@@ -257,7 +261,7 @@ def test_a_wave_is_called_spot_only_if_all_its_nodes_are() -> None:
     assert wave[FindingCode.INTERRUPTED].pods == 3
 
 
-def test_each_annotation_that_does_not_protect_is_told_with_its_pods() -> None:
+def test_each_annotation_without_effect_is_named_with_its_pods() -> None:
     ends = {"n1": 12, "n2": 15, "n3": 20}
     lines = [
         VerdictNode(
@@ -343,7 +347,7 @@ def test_instances_that_end_otherwise_are_no_interruptions() -> None:
     assert FindingCode.INTERRUPTED not in findings(nodes=[a_line(f"n{i}") for i in range(4)], events=events)
 
 
-def test_a_second_autoscaler_that_works_for_the_same_pods() -> None:
+def test_the_cluster_autoscaler_is_named_if_it_serves_the_same_pods() -> None:
     pods = ["shop/web-1-aaaaa", "shop/web-1-bbbbb"]
     scaled = [an_event(name=f"s{pod}", about=f"Pod/{pod}", reason="TriggeredScaleUp", last_ns=NOW_NS) for pod in pods]
     nominated = [an_event(name=f"n{pod}", about=f"Pod/{pod}", reason="Nominated", last_ns=NOW_NS) for pod in pods]
@@ -379,7 +383,7 @@ def test_refused_launches_are_one_finding_for_each_nodepool_and_explain_its_pods
     assert FindingCode.LAUNCH_REFUSED not in findings(refusals=[refusal("b-1", 17)])
 
 
-def test_pods_must_spread_only_over_what_all_of_them_must() -> None:
+def test_only_spread_keys_that_all_pods_have_are_named() -> None:
     waiting = PendingLine("a", ("a/a",), NOW_NS, cause=Cause.UNPLACED, pools=("batch",), spread_keys=("zone", "rack"))
     others = replace(waiting, name="b", pods=("b/b",), spread_keys=("zone",))
     by_code = findings(refusals=[refusal("b-1", 1)], pending=[waiting, others])
@@ -470,7 +474,9 @@ def test_an_instance_that_joined_as_two_nodes_counts_once() -> None:
     (3000, "capacity-block", 3, None),
     (30, "capacity-block", 3, None),
 ])  # fmt: skip
-def test_pods_on_ending_capacity_blocks(ends_in: int, kind: str, pods: int, severity: FindingSeverity | None) -> None:
+def test_pods_on_capacity_blocks_that_end_soon_are_named(
+    ends_in: int, kind: str, pods: int, severity: FindingSeverity | None
+) -> None:
     block = {"id": "cr-1", "reservationType": kind, "endTime": format_second(NOW_NS + ends_in * MINUTE_NS)}
     broken = {"id": "cr-2", "reservationType": "capacity-block", "endTime": None}
     nodeclass = NodeClass(
@@ -487,7 +493,7 @@ def test_pods_on_ending_capacity_blocks(ends_in: int, kind: str, pods: int, seve
         assert text(finding).endswith(" UTC (3 pods on it, protected: ml/train-0)")
 
 
-def test_refused_replacements_tell_how_many_nodes_stay_drifted() -> None:
+def test_refused_replacements_count_the_nodes_that_stay_drifted() -> None:
     drifted = a_condition("Drifted", since_ns=NOW_NS - 2 * HOUR_NS)
     claim = a_nodeclaim(name="c", pool="batch", created_ns=NOW_NS - 20 * HOUR_NS, conditions=(drifted,))
     node = VerdictNode("n", "batch", claim, has_node=True)
@@ -544,7 +550,7 @@ def test_a_cluster_is_called_fine_only_if_everything_was_checked() -> None:
     assert text(unchecked) == "nothing found that needs attention, but not everything is checked: the rules of Advice"
 
 
-def test_a_cluster_with_notes_is_not_said_to_have_no_problems() -> None:
+def test_a_cluster_with_notes_is_not_called_free_of_problems() -> None:
     crash = StartingPod("db/pg-0", "n", NOW_NS - HOUR_NS, "CrashLoopBackOff", owner="StatefulSet/db/pg", controller="u")
     assert FindingCode.FINE not in findings(nodes=[a_line("n")], crashing=[crash])
     full = LimitLine("general", "cpu 16 of 16", NOW_NS - HOUR_NS, "cpu", user="Deployment/ml/infer", user_pods=2)
@@ -565,7 +571,7 @@ def test_groups_of_one_workload_have_one_name() -> None:
     ("Node is nominated for a pending pod", 50, 0, False),
     ("Pod has a PDB", 50, 9, False),
 ])  # fmt: skip
-def test_drift_of_nodes_that_are_nominated_again_and_again(
+def test_repeated_nominations_explain_stuck_drift(
     message: str, minutes: int, drifted_hours: int, *, is_told: bool
 ) -> None:
     drifted = a_condition("Drifted", since_ns=NOW_NS - drifted_hours * HOUR_NS)

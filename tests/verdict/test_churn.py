@@ -38,7 +38,9 @@ def removed(number: int, reason: str) -> Event:
     (FROM_TO, 4, 2, "Empty", False),
     (FROM_TO, 4, 4, "Drifted", False),
 ])  # fmt: skip
-def test_swinging_workloads(messages: tuple[str, str], count: int, nodes: int, reason: str, *, is_told: bool) -> None:
+def test_workloads_that_are_scaled_up_and_down_are_named(
+    messages: tuple[str, str], count: int, nodes: int, reason: str, *, is_told: bool
+) -> None:
     events = [*(scaled(text, count) for text in messages), *(removed(number, reason) for number in range(nodes))]
     texts = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, events=events))]
     expected = (
@@ -55,7 +57,7 @@ def rescaled(size: int, count: int) -> Event:
 
 
 @pytest.mark.parametrize(("counts", "is_told"), [((5, 5), True), ((5, 1), False), ((1, 1), False)])
-def test_an_autoscaler_that_returns_to_the_same_sizes_swings(counts: tuple[int, int], *, is_told: bool) -> None:
+def test_an_autoscaler_that_returns_to_the_same_sizes_oscillates(counts: tuple[int, int], *, is_told: bool) -> None:
     events = [rescaled(3, counts[0]), rescaled(18, counts[1]), *(removed(number, "Empty") for number in range(5))]
     texts = [sentence(f, NOW_NS, {}) for f in churn_findings(VerdictCase(now_ns=NOW_NS, events=events))]
     assert bool(texts) is is_told
@@ -68,7 +70,9 @@ def test_an_autoscaler_that_returns_to_the_same_sizes_swings(counts: tuple[int, 
     ("drained", "recommended", "emptied", "is_told"),
     [(3, 3, 3, True), (2, 2, 3, False), (3, 0, 3, False), (3, 3, 1, False)],
 )
-def test_termination_handlers_that_drain_early(drained: int, recommended: int, emptied: int, *, is_told: bool) -> None:
+def test_drains_on_rebalance_recommendations_are_named(
+    drained: int, recommended: int, emptied: int, *, is_told: bool
+) -> None:
     source = "aws-node-termination-handler"
     told = [("CordonAndDrain", drained), ("RebalanceRecommendation", recommended)]
     events = [
@@ -85,12 +89,12 @@ def test_termination_handlers_that_drain_early(drained: int, recommended: int, e
     assert texts == ([expected] if is_told else [])
 
 
-def test_a_loop_of_an_unknown_nodepool_is_left_to_the_churn_screen() -> None:
+def test_a_loop_of_an_unknown_nodepool_is_only_on_the_churn_screen() -> None:
     loop = Loop(kind=LoopKind.SHORT_LIVED, pool="", times=9, first_ns=NOW_NS, last_ns=NOW_NS)
     assert list(churn_findings(VerdictCase(now_ns=NOW_NS, advice=AdviceReport(loops=(loop,))))) == []
 
 
-def test_a_loop_of_drift_names_why_new_nodes_drift() -> None:
+def test_a_drift_loop_names_the_drift_reason_of_new_nodes() -> None:
     loop = Loop(kind=LoopKind.SHORT_LIVED, pool="apps", times=9, first_ns=NOW_NS, last_ns=NOW_NS,
                 reasons=((Removal.DRIFTED, 9),))  # fmt: skip
     claims = [
@@ -108,7 +112,7 @@ def test_a_loop_of_drift_names_why_new_nodes_drift() -> None:
     ("expire_minutes", "gone", "reason", "is_told"),
     [(30, 3, "", True), (60, 3, "", False), (30, 2, "", False), (30, 3, "Disrupting NodeClaim: Drifted", False)],
 )
-def test_nodes_that_expire_in_minutes_are_told(expire_minutes: int, gone: int, reason: str, *, is_told: bool) -> None:
+def test_an_expire_after_of_minutes_is_reported(expire_minutes: int, gone: int, reason: str, *, is_told: bool) -> None:
     kind = "DisruptionTerminating" if reason else "Unconsolidatable"
     events = [an_event(name=f"e{n}", about=f"NodeClaim/web-{n}abcd", reason=kind, message=reason) for n in range(gone)]
     pool = a_nodepool(name="web", expire_after_ns=expire_minutes * MINUTE_NS)
@@ -117,7 +121,7 @@ def test_nodes_that_expire_in_minutes_are_told(expire_minutes: int, gone: int, r
 
 
 @pytest.mark.parametrize(("minutes", "last", "is_told"), [(41, 1, True), (10, 1, False), (50, 20, False)])
-def test_autoscalers_that_cannot_read_metrics_are_told(minutes: int, last: int, *, is_told: bool) -> None:
+def test_autoscalers_that_cannot_read_metrics_are_reported(minutes: int, last: int, *, is_told: bool) -> None:
     message = "failed to get cpu utilization: unable to fetch metrics from resource metrics API: unable to handle it"
     events = [
         an_event(
@@ -135,7 +139,7 @@ def test_autoscalers_that_cannot_read_metrics_are_told(minutes: int, last: int, 
     assert result == ([expected] if is_told else [])
 
 
-def test_autoscalers_that_cannot_scale_for_different_reasons_are_findings_of_their_own() -> None:
+def test_autoscalers_that_fail_for_different_reasons_are_separate_findings() -> None:
     reasons = {
         "web": ("FailedGetResourceMetric", "unable to get metrics for resource cpu: from resource metrics API: down"),
         "api": (

@@ -60,7 +60,7 @@ def crash_text(lines: Sequence[VerdictNode], pods: Sequence[StartingPod], runnin
     ({"pool": "burst"}, "on nodes of NodePool burst and run on nodes of NodePool general"),
     ({}, "3 pods ml/embed-{0,1,2} on 3 nodes crash again and again"),
 ])  # fmt: skip
-def test_what_the_nodes_of_crashing_pods_share_and_others_do_not_is_named(differs: dict[str, Any], result: str) -> None:
+def test_a_property_that_only_nodes_with_crashing_pods_share_is_named(differs: dict[str, Any], result: str) -> None:
     lines = [*(a_line(f"bad-{n}", **differs) for n in range(3)), *(a_line(f"good-{n}") for n in range(2))]
     text = crash_text(lines, crashing(["bad-0", "bad-1", "bad-2"], exit_code=132), ["good-0", "good-1"])
     assert result in text
@@ -85,7 +85,7 @@ def test_three_pods_that_crash_on_one_node_name_it_unless_others_run_there() -> 
 @pytest.mark.parametrize(
     ("elsewhere", "differs", "together"), [(0, 0, True), (1, 0, True), (2, 0, False), (0, 1, False)]
 )
-def test_what_most_crashing_workloads_share_is_named_once(elsewhere: int, differs: int, together: bool) -> None:
+def test_a_property_of_most_crashing_workloads_is_named_once(elsewhere: int, differs: int, together: bool) -> None:
     lines = [*(a_line(f"bad-{n}", zone="c") for n in range(3)), *(a_line(f"good-{n}") for n in range(4))]
     pairs = [*[("bad-0", "bad-1"), ("bad-1", "bad-2"), ("bad-2", "bad-0")], *[("good-0", "good-1")] * elsewhere]
     crashes = [
@@ -105,7 +105,7 @@ def test_what_most_crashing_workloads_share_is_named_once(elsewhere: int, differ
     (2, 14, ""),
     (1, 14, ""),
 ])  # fmt: skip
-def test_pods_that_crash_for_a_while_are_told_and_one_is_only_noted(pods: int, minutes: int, text: str) -> None:
+def test_pods_that_crash_for_long_are_a_warning_and_a_single_one_is_a_note(pods: int, minutes: int, text: str) -> None:
     since = NOW_NS - minutes * MINUTE_NS
     crashes = [replace(pod, since_ns=since, exit_reason="OOMKilled") for pod in crashing(["n1"] * pods)]
     assert crash_text([a_line("n1")], crashes, ()) == text
@@ -121,7 +121,7 @@ def test_an_init_container_that_crashes_is_named() -> None:
     )
 
 
-def test_a_daemonset_that_crashes_on_some_nodes_ranks_above_a_workload_of_which_no_pod_runs() -> None:
+def test_a_daemonset_that_crashes_on_some_nodes_ranks_above_a_workload_without_a_running_pod() -> None:
     agents = [
         replace(pod, key=f"logs/agent-{n}", owner="DaemonSet/logs/agent", controller="agents")
         for n, pod in enumerate(crashing([f"n{n}" for n in range(3)]))
@@ -134,7 +134,7 @@ def test_a_daemonset_that_crashes_on_some_nodes_ranks_above_a_workload_of_which_
     ]
 
 
-def test_of_workloads_of_which_no_pod_runs_that_of_kubernetes_ranks_first_and_then_the_larger() -> None:
+def test_of_workloads_without_a_running_pod_kube_system_ranks_first_then_the_larger() -> None:
     owners = {"a/web": 2, "b/api": 3, "kube-system/dns": 2}
     crashes = [
         replace(pod, key=f"{owner}-{n}", owner=f"Deployment/{owner}", controller=owner)
@@ -152,7 +152,7 @@ def late(count: int, minutes: int, reason: str = "") -> list[StartingPod]:
 
 
 @pytest.mark.parametrize(("count", "minutes", "is_told"), [(2, 15, True), (1, 60, False), (2, 14, False)])
-def test_pods_that_a_readiness_gate_keeps_unready_are_told(count: int, minutes: int, *, is_told: bool) -> None:
+def test_pods_with_a_false_readiness_gate_are_reported(count: int, minutes: int, *, is_told: bool) -> None:
     expected = (
         "2 pods db/pg-{0,1} on node n1 have not been ready for 15m: their containers run, but their readiness gate "
         "lb.example/web is not true"
@@ -161,7 +161,7 @@ def test_pods_that_a_readiness_gate_keeps_unready_are_told(count: int, minutes: 
 
 
 @pytest.mark.parametrize("is_killed", [True, False])
-def test_a_pod_that_does_not_end_on_a_ready_node_is_told(*, is_killed: bool) -> None:
+def test_a_pod_that_does_not_end_on_a_ready_node_is_reported(*, is_killed: bool) -> None:
     text = 'error killing pod: failed with KillContainerError: "rpc error: code = DeadlineExceeded desc = no"'
     event = an_event(about="Pod/db/pg-0", reason="FailedKillPod", message=text, source="kubelet")
     why = ": the kubelet cannot kill its containers (DeadlineExceeded)" if is_killed else ""
@@ -171,7 +171,7 @@ def test_a_pod_that_does_not_end_on_a_ready_node_is_told(*, is_killed: bool) -> 
     assert told(unended_findings, nodes=[a_line("n1")], unended=late(1, 10), events=events) == [expected]
 
 
-def test_the_finalizers_of_pods_that_do_not_end_are_told() -> None:
+def test_the_finalizers_of_pods_that_do_not_end_are_named() -> None:
     unended = [replace(pod, owner="Deployment/db/pg", finalizers=("example.com/drain",)) for pod in late(2, 10)]
     expected = "2 pods db/pg-{0,1} on node n1 have been terminating for 10m: the finalizer example.com/drain keeps them"
     assert told(unended_findings, nodes=[a_line("n1")], unended=unended) == [expected]
@@ -185,7 +185,7 @@ def test_the_finalizers_of_pods_that_do_not_end_are_told() -> None:
     ("Killing", "Stopping container app",
      "2 pods ml/embed-{0,1} on 1 node crash again and again (exit code 128), no other runs"),
 ])  # fmt: skip
-def test_why_a_kubelet_restarts_or_cannot_start_containers_is_told(reason: str, message: str, text: str) -> None:
+def test_the_kubelets_error_about_a_container_is_quoted(reason: str, message: str, text: str) -> None:
     events = [
         an_event(about="Pod/ml/embed-1", reason=reason, message=message, source="kubelet"),
         *(
@@ -203,7 +203,7 @@ def test_why_a_kubelet_restarts_or_cannot_start_containers_is_told(reason: str, 
     (replace(a_line("n1"), not_ready_ns=NOW_NS - MINUTE_NS), 30),
     (replace(a_line("n1"), deleted_ns=NOW_NS - MINUTE_NS), 30),
 ])  # fmt: skip
-def test_pods_that_end_late_are_not_told_for_nodes_that_other_findings_name(line: VerdictNode, minutes: int) -> None:
+def test_pods_that_end_late_are_left_out_on_nodes_with_another_finding(line: VerdictNode, minutes: int) -> None:
     assert not [*unended_findings(VerdictCase(now_ns=NOW_NS, nodes=[line], unended=late(1, minutes)))]
 
 
@@ -216,7 +216,7 @@ def start_text(errors: dict[str, str], *, zone: str = "a") -> list[str]:
     return told(starting_findings, nodes=lines, starting=pods)
 
 
-def test_images_that_do_not_exist_are_findings_of_their_own() -> None:
+def test_missing_images_are_separate_findings() -> None:
     texts = start_text({name: f"registry.example/{name}:1: not found" for name in ("web", "api")})
     assert [text.partition(" on ")[0] for text in texts] == ["shop/web-0", "shop/api-0"]
     assert all(text.endswith("not found") for text in texts)
@@ -244,7 +244,7 @@ def test_pods_are_one_finding_only_if_their_volumes_fail_alike() -> None:
 
 
 @pytest.mark.parametrize(("minutes", "is_told"), [(29, False), (31, True)])
-def test_a_job_whose_sidecar_runs_on_is_told_after_half_an_hour(minutes: int, *, is_told: bool) -> None:
+def test_a_job_whose_sidecar_runs_on_is_reported_after_half_an_hour(minutes: int, *, is_told: bool) -> None:
     finished = NOW_NS - minutes * MINUTE_NS
     pod = OutlivedPod("reports/export-1-x", "n1", "CronJob/reports/export", finished, ("istio-proxy",))
     findings = [*outlived_findings(VerdictCase(now_ns=NOW_NS, outlived=[pod]))]
@@ -263,7 +263,7 @@ def test_a_job_whose_sidecar_runs_on_is_told_after_half_an_hour(minutes: int, *,
     ('Usage of EmptyDir volume "scratch" exceeds the limit "5Gi". ', 3, 31, False),
     ("The node was low on resource: pids. ", 3, 5, False),
 ])  # fmt: skip
-def test_pods_that_exceed_their_own_limit_are_told(message: str, pods: int, last: int, *, is_told: bool) -> None:
+def test_pods_that_exceed_their_own_limit_are_reported(message: str, pods: int, last: int, *, is_told: bool) -> None:
     events = [
         an_event(name=f"e{n}", about=f"Pod/etl/merge-{n}", reason="Evicted", message=message, source="kubelet",
                  last_ns=NOW_NS - (last + 10 * n) * MINUTE_NS)

@@ -36,7 +36,7 @@ def test_a_node_that_was_not_ready_three_times_and_lately_flaps(events: tuple[Ev
     assert not texts(replace(line, name="n2"), events=events)
 
 
-def test_nodes_that_are_not_ready_for_several_reasons_are_findings_of_their_own() -> None:
+def test_nodes_that_are_not_ready_for_different_reasons_are_separate_findings() -> None:
     def line(name: str, reason: str, message: str) -> VerdictNode:
         ready = a_condition("Ready", status="Unknown", reason=reason, message=message)
         node = a_node(name=name, conditions=(ready,))
@@ -53,7 +53,7 @@ def test_nodes_that_are_not_ready_for_several_reasons_are_findings_of_their_own(
 
 
 @pytest.mark.parametrize(("ready_too", "is_named"), [(0, True), (3, True), (4, False)])
-def test_what_nodes_that_are_not_ready_share_is_named_unless_most_nodes_with_it_are_ready(
+def test_the_common_property_of_unready_nodes_is_named_unless_most_nodes_with_it_are_ready(
     ready_too: int, *, is_named: bool
 ) -> None:
     def line(name: str, image: str, not_ready_ns: int | None = None) -> VerdictNode:
@@ -67,7 +67,7 @@ def test_what_nodes_that_are_not_ready_share_is_named_unless_most_nodes_with_it_
     assert ("all of them are nodes with Bottlerocket 1.30" in str(texts(*silent, *alike, *others))) is is_named
 
 
-def test_a_pdb_is_told_only_of_the_cordoned_nodes_that_it_blocks() -> None:
+def test_a_pdb_is_named_only_for_the_cordoned_nodes_that_it_blocks() -> None:
     lines = [
         VerdictNode(f"n{n}", "", None, has_node=True, node=a_node(name=f"n{n}"), is_cordoned=n < 3) for n in range(4)
     ]
@@ -79,7 +79,7 @@ def test_a_pdb_is_told_only_of_the_cordoned_nodes_that_it_blocks() -> None:
     assert "auth/vault" in texts(*lines)[1][1]
 
 
-def test_nodes_are_not_called_a_nodepools_if_some_are_not() -> None:
+def test_nodes_are_attributed_to_a_nodepool_only_if_all_are_its() -> None:
     nodes = [replace(a_node(name=f"n{minor}"), kubelet_version=f"v1.{minor}.1") for minor in (30, 31, 35)]
     lines = [
         VerdictNode(node.name, pool, None, has_node=True, node=node)
@@ -91,7 +91,9 @@ def test_nodes_are_not_called_a_nodepools_if_some_are_not() -> None:
 @pytest.mark.parametrize(
     ("minutes", "is_told"), [((2, 22, 42), True), ((2, 22), False), ((35, 45, 55), False), ((2, 22, 62), False)]
 )
-def test_a_node_that_rebooted_three_times_within_an_hour_is_told(minutes: tuple[int, ...], *, is_told: bool) -> None:
+def test_a_node_that_rebooted_three_times_within_an_hour_is_reported(
+    minutes: tuple[int, ...], *, is_told: bool
+) -> None:
     line = VerdictNode("n1", "general", None, has_node=True, node=a_node(name="n1"))
     reboots = tuple(not_ready(1, last=last, reason="Rebooted") for last in minutes)
     result = texts(line, events=(*reboots, not_ready(3)))
@@ -105,7 +107,7 @@ def test_a_node_that_rebooted_three_times_within_an_hour_is_told(minutes: tuple[
     ("KernelDeadlock", "False", False),
     ("EtcdIsVoter", "True", False),
 ])  # fmt: skip
-def test_a_true_condition_of_a_node_problem_detector_is_told(type_: str, status: str, *, is_told: bool) -> None:
+def test_a_true_condition_of_a_node_problem_detector_is_reported(type_: str, status: str, *, is_told: bool) -> None:
     node = a_node(name="n1", conditions=(a_condition("Ready"), a_condition(type_, status=status, message="broken")))
     result = texts(VerdictNode("n1", "general", a_nodeclaim(node="n1"), has_node=True, node=node))
     repairs = "Karpenter repairs no node for this condition"
@@ -127,7 +129,9 @@ def test_a_cordoned_and_emptied_node_may_be_down_for_a_while(pods: int, seconds:
     ("allocatable", "asked", "severity"),
     [("0", True, FindingSeverity.WARNING), ("0", False, FindingSeverity.INFO), ("1", True, None)],
 )
-def test_requested_but_unallocatable_devices(allocatable: str, asked: bool, severity: FindingSeverity | None) -> None:
+def test_devices_that_are_not_allocatable_are_reported(
+    allocatable: str, asked: bool, severity: FindingSeverity | None
+) -> None:
     gpus = [amounts({"example.com/gpu": amount}) for amount in ("1", allocatable)]
     node = replace(a_node(name="n1"), capacity=gpus[0], allocatable=gpus[1])
     line = VerdictNode("n1", "gpu", None, has_node=True, node=node)
@@ -157,7 +161,7 @@ def about_node(node: int, reason: str) -> Event:
     (3, (), "on-demand", True, False),
     (3, (), "spot", False, False),
 ])  # fmt: skip
-def test_spot_nodes_that_disappear_without_a_drain_are_told(
+def test_spot_nodes_that_disappear_without_a_drain_are_reported(
     nodes: int, others: tuple[Event, ...], capacity_type: str, is_managed: bool, is_told: bool
 ) -> None:
     claim = a_nodeclaim(node="n1") if is_managed else None
@@ -171,7 +175,7 @@ def test_spot_nodes_that_disappear_without_a_drain_are_told(
 
 
 @pytest.mark.parametrize(("last", "is_told"), [(20, True), (61, False)])
-def test_a_node_whose_memory_ran_out_before_it_went_silent_tells_so(last: int, *, is_told: bool) -> None:
+def test_a_silent_node_whose_memory_ran_out_before_says_so(last: int, *, is_told: bool) -> None:
     line = VerdictNode("n1", "lab", None, has_node=True, node=a_node(name="n1"), not_ready_ns=NOW_NS - 14 * MINUTE_NS)
     event = not_ready(1, last=last, reason="SystemOOM")
     more = "; its memory ran out before (SystemOOM)" if is_told else ""
@@ -192,7 +196,7 @@ def full_disk(count: int = 11, *, last: int = 3, share: str = "91.3%", about: st
     (full_disk(last=20), "False", False),
     (full_disk(), "True", False),
 ])  # fmt: skip
-def test_a_disk_that_fills_up_is_told_before_there_is_pressure(event: Event, pressure: str, *, is_told: bool) -> None:
+def test_a_disk_that_fills_up_is_reported_before_disk_pressure(event: Event, pressure: str, *, is_told: bool) -> None:
     node = a_node(name="n1", conditions=(a_condition("DiskPressure", status=pressure),))
     result = [text for _, text in texts(VerdictNode("n1", "ci", None, has_node=True, node=node), events=(event,))]
     expected = "node of ci (n1) is running out of disk space (54m): the kubelet finds no unused images to delete"
@@ -201,7 +205,7 @@ def test_a_disk_that_fills_up_is_told_before_there_is_pressure(event: Event, pre
     )
 
 
-def test_the_share_of_full_disks_is_told_only_if_it_is_the_same() -> None:
+def test_the_used_share_of_disks_is_shown_only_if_it_is_the_same() -> None:
     lines = [VerdictNode(name, "ci", None, has_node=True, node=a_node(name=name)) for name in ("n1", "n2")]
     [(_, text)] = texts(*lines, events=(full_disk(), full_disk(share="95%", about="n2")))
     assert text.endswith("(54m): the kubelets find no unused images to delete")

@@ -68,7 +68,7 @@ def test_the_newest_edit_is_named_and_its_fields_counted() -> None:
     assert edit_text(before) == "after weight of spot 1 → 2 and 1 more field at 14:02Z by helm"
 
 
-def test_without_a_beginning_or_for_other_causes_nothing_is_named() -> None:
+def test_no_edit_is_named_without_a_start_time_or_for_other_causes() -> None:
     edit = an_edit("NodePool", "spot", "spec.weight", 100, 10)
     refs = MOVED[1]
     assert (

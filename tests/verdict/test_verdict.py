@@ -89,7 +89,7 @@ def lines(analysis: Analysis, claims: Any, *, held: float = 0.4, per_hour: float
     ]
 
 
-def test_a_claim_without_provider_id_stops_everything_and_says_what_waits() -> None:
+def test_a_claim_without_provider_id_pauses_karpenter_and_names_pending_pods() -> None:
     old = a_nodeclaim(name="stuck", provider_id="", created_ns=NOW_NS - 22 * MINUTE_NS)
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE), old]
     stopped = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=claims)[FindingCode.STOPPED]
@@ -101,7 +101,7 @@ def test_a_claim_without_provider_id_stops_everything_and_says_what_waits() -> N
     )
 
 
-def test_a_claim_that_stops_everything_says_why_it_is_refused_and_is_told_once() -> None:
+def test_a_refused_claim_that_pauses_karpenter_is_one_finding_with_the_error() -> None:
     refused = a_condition("Launched", status="Unknown", reason="LaunchFailed", message="no capacity")
     young = NOW_NS - MINUTE_NS
     claims = [
@@ -115,7 +115,7 @@ def test_a_claim_that_stops_everything_says_why_it_is_refused_and_is_told_once()
     assert (stopped.severity, stopped.names, stopped.detail) == (FindingSeverity.ERROR, ("refused",), "no capacity")
 
 
-def test_claims_that_stop_everything_are_told_with_their_own_age_and_pods() -> None:
+def test_claims_that_pause_karpenter_have_their_own_age_and_pods() -> None:
     refused = a_condition("Launched", status="Unknown", reason="LaunchFailed", message="too large")
     minutes = {"silent": 14, "refused": 3}
     claims = [
@@ -171,7 +171,7 @@ def test_one_rule_decides_whether_a_launch_was_refused(status: str, reason: str,
     assert [entry.message for entry in transitions(claim) if "=" in entry.reason] == ["why"] * is_refused
 
 
-def test_protected_pods_and_budgets_with_what_they_hold() -> None:
+def test_protected_pods_and_budgets_name_the_nodes_they_block() -> None:
     claims = [a_claim(f"node-{i}", instance_type="m5.2xlarge", conditions=RIPE) for i in (1, 2)]
     nodes = [a_node(name=f"node-{i}", **BIG) for i in (1, 2)]
     pods = [
@@ -197,7 +197,7 @@ def test_drift_names_the_pdb_that_blocks_it_though_its_pods_fit_nowhere_else() -
     assert (by_code[FindingCode.DRIFT].detail, by_code[FindingCode.DRIFT].reasons) == ("PDB_EXHAUSTED", ("default/db",))
 
 
-def test_what_blocks_the_drain_of_an_interrupted_node_is_not_mixed_with_what_blocks_other_nodes() -> None:
+def test_blockers_of_an_interrupted_nodes_drain_are_a_separate_finding() -> None:
     deleting = a_condition("Drained", status="Unknown", reason="Draining", since_ns=NOW_NS - HOUR_NS)
     claims = [
         a_claim("node-1", instance_type="m5.2xlarge", conditions=(deleting,), deletion_ns=NOW_NS - HOUR_NS),
@@ -249,7 +249,7 @@ def test_a_drain_that_evicts_pods_in_turn_is_only_noted_for_an_hour(
     ((DisruptionBudget("0"),), "disruption budget also 0 now"),
     ((DisruptionBudget("0", schedule="0 0 * * *", duration="23h"),), "disruption budget also 0 until 23:00 UTC"),
 ])  # fmt: skip
-def test_blocked_nodes_and_how_many_budgets_let_go_at_a_time(budgets: tuple[DisruptionBudget, ...], pace: str) -> None:
+def test_blocked_nodes_show_how_many_budgets_allow_at_once(budgets: tuple[DisruptionBudget, ...], pace: str) -> None:
     pinned = findings_by_code(
         nodes=[a_node(name=f"node-{i}", **BIG) for i in (1, 2)],
         nodeclaims=[a_claim(f"node-{i}", instance_type="m5.2xlarge", conditions=RIPE) for i in (1, 2)],
@@ -259,7 +259,7 @@ def test_blocked_nodes_and_how_many_budgets_let_go_at_a_time(budgets: tuple[Disr
     assert sentence(pinned, NOW_NS, {}).partition("; ")[2] == pace
 
 
-def test_protected_pods_that_keep_a_node_which_still_receives_pods() -> None:
+def test_protected_pods_on_a_node_that_still_receives_pods() -> None:
     pods = [
         a_pod(name="ci-1", node="node-1", annotations=PROTECTED, created_ns=NOW_NS - DAY_NS),
         a_pod(name="new", node="node-1", created_ns=NOW_NS - MINUTE_NS),
@@ -288,26 +288,26 @@ def test_disruption_budgets_that_never_open_open_later_or_are_used_up() -> None:
     assert (used.manner, used.names, used.nodes) == (Manner.USED_UP, ("general",), 1)
 
 
-def test_what_no_method_wants_is_not_found() -> None:
+def test_blockers_that_stop_no_method_are_not_findings() -> None:
     pods = [a_pod(node="node-1", annotations=PROTECTED)]
     quiet = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=[a_claim(instance_type="m5.2xlarge")], pods=pods)
     assert FindingCode.POD_DND not in quiet
 
 
-def test_claims_that_do_not_get_through() -> None:
+def test_claims_that_do_not_launch_register_or_initialize() -> None:
     refused = a_condition("Launched", status="Unknown", reason="LaunchFailed", message="no capacity")
     claim = a_nodeclaim(name="x", node="", provider_id="", conditions=(refused,))
     stuck = told(Analysis(), [claim])[FindingCode.CLAIM_STUCK]
     assert (stuck.names, stuck.detail, stuck.severity) == (("x",), "no capacity", FindingSeverity.ERROR)
 
 
-def test_nodes_whose_nodepool_is_not_there() -> None:
+def test_nodes_whose_nodepool_does_not_exist() -> None:
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
     gone = findings_by_code(nodes=[a_node(**BIG)], nodeclaims=claims, nodepools=[])[FindingCode.POOL_GONE]
     assert (gone.names, gone.nodes, gone.price_per_hour) == (("general",), 1, 0.4)
 
 
-def test_a_nodepool_of_another_provider_is_none_that_takes_no_pods() -> None:
+def test_a_nodepool_of_another_provider_does_not_count_as_unusable() -> None:
     foreign = a_nodepool(name="foreign", node_class_ref=NodeClassRef("kwok.sh", "KwokNodeClass", "default"))
     pools = [a_nodepool(replicas=1), foreign]
     claims = [a_claim(conditions=RIPE)]
@@ -329,7 +329,7 @@ def test_static_nodepools_within_limits(pools: tuple[NodePool, ...], severity: F
     assert (finding.severity, finding.manner) == (severity, manner)
 
 
-def test_a_cluster_in_which_nothing_is_karpenters_is_not_told_as_a_healthy_one() -> None:
+def test_a_cluster_without_karpenters_nodes_is_not_called_healthy() -> None:
     foreign = VerdictNode("n", "", None, has_node=True, per_hour=0.1)
     manners = [
         verdict_of(VerdictCase(now_ns=NOW_NS, nodes=nodes))[0].manner
@@ -338,7 +338,7 @@ def test_a_cluster_in_which_nothing_is_karpenters_is_not_told_as_a_healthy_one()
     assert manners == [Manner.NO_NODES, Manner.NOT_KARPENTERS, Manner.PLAIN]
 
 
-def test_pods_that_wait_for_full_reservations_are_one_finding_for_each_nodepool() -> None:
+def test_pods_pending_for_full_reservations_are_one_finding_for_each_nodepool() -> None:
     lines_of_pods = [
         PendingLine("web", ("web/a", "web/b"), NOW_NS - HOUR_NS, "k1", "reserved"),
         PendingLine("db", ("db/a",), NOW_NS - DAY_NS, "k2", "reserved"),
@@ -352,7 +352,7 @@ def test_pods_that_wait_for_full_reservations_are_one_finding_for_each_nodepool(
     assert found_by_code[FindingCode.PENDING].pods == 1
 
 
-def test_errors_come_first_then_the_dearest() -> None:
+def test_errors_are_first_then_the_most_expensive() -> None:
     case = VerdictCase(
         now_ns=NOW_NS,
         nodes=[VerdictNode("n", "general", None, has_node=True, per_hour=None, not_ready_ns=NOW_NS - HOUR_NS)],
@@ -366,7 +366,7 @@ def test_errors_come_first_then_the_dearest() -> None:
     assert codes[3:] == [FindingCode.NO_PERMISSION, FindingCode.POOL_AT_LIMIT, FindingCode.NO_PRICES]
 
 
-def test_a_nodepool_that_is_not_ready_says_since_when_and_why() -> None:
+def test_an_unready_nodepool_has_its_time_and_reason() -> None:
     ready = a_condition("Ready", status="False", message="NodeClassReady=False", since_ns=NOW_NS - HOUR_NS)
     case = VerdictCase(now_ns=NOW_NS, pools=[a_nodepool(name="sick", conditions=(ready,))])
     sick = next(finding for finding in verdict_of(case) if finding.code is FindingCode.POOL_NOT_READY)
@@ -382,7 +382,7 @@ def test_static_nodepools_that_exceed_their_limit(replicas: int | None, limit: s
         assert findings[FindingCode.POOL_AT_LIMIT].detail == "3 nodes, but its limit is 2"
 
 
-def test_what_comes_next_says_that_it_waits() -> None:
+def test_the_next_command_says_that_it_is_blocked() -> None:
     old = a_nodeclaim(name="stuck", provider_id="", created_ns=NOW_NS - 22 * MINUTE_NS)
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE), old]
     steps = AnalysisSteps(prepared(nodepools=[a_nodepool(budgets=())], nodes=[a_node(**BIG)], nodeclaims=claims), 1)
@@ -392,7 +392,7 @@ def test_what_comes_next_says_that_it_waits() -> None:
     assert (coming.manner, coming.names, coming.detail) == (Manner.AFTER_OTHERS, ("node-1",), "delete Emptiness")
 
 
-def test_dollars_say_that_more_may_come_until_every_node_is_simulated() -> None:
+def test_savings_are_marked_incomplete_until_every_node_is_simulated() -> None:
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
     pods = [a_pod(node="node-1", annotations=PROTECTED)]
     steps = AnalysisSteps(
@@ -406,7 +406,7 @@ def test_dollars_say_that_more_may_come_until_every_node_is_simulated() -> None:
     assert (complete.is_partial, complete.nodes_bound) == (False, CountBound.EXACT)
 
 
-def test_nodes_that_a_pause_stops_are_at_least_so_many_until_every_node_is_simulated() -> None:
+def test_the_count_of_paused_removals_is_a_lower_bound_until_every_node_is_simulated() -> None:
     old = a_nodeclaim(name="stuck", node="", provider_id="", created_ns=NOW_NS - 22 * MINUTE_NS)
     names = ("node-1", "node-2")
     claims = [*(a_claim(name, instance_type="m5.2xlarge", conditions=RIPE) for name in names), old]
@@ -423,7 +423,7 @@ def test_nodes_that_a_pause_stops_are_at_least_so_many_until_every_node_is_simul
     assert (complete.nodes, complete.nodes_bound, complete.is_partial) == (2, CountBound.EXACT, False)
 
 
-def test_passes_that_run_out_of_time_are_told_the_more_often_the_worse() -> None:
+def test_more_consolidation_timeouts_raise_the_severity() -> None:
     def timed_out(times: int) -> ClusterFinding | None:
         case = VerdictCase(now_ns=NOW_NS, timeouts=times, started_ns=NOW_NS - 10 * HOUR_NS)
         return next((finding for finding in verdict_of(case) if finding.code is FindingCode.TIMED_OUT), None)
@@ -462,7 +462,7 @@ def leaving(*conditions: Condition, minutes: int = 31, **objects: Any) -> Cluste
     (Leaving.VOLUMES, (a_condition("Drained"), a_condition("VolumesDetached", status="Unknown")), ()),
     (Leaving.INSTANCE, (a_condition("Drained"), a_condition("VolumesDetached")), ()),
 ])  # fmt: skip
-def test_a_node_that_takes_long_to_go_says_how_far_it_has_come(stage: Leaving, conditions: Any, pods: Any) -> None:
+def test_a_slow_deletion_names_its_stage(stage: Leaving, conditions: Any, pods: Any) -> None:
     told_of = leaving(*conditions, pods=pods)
     assert told_of is not None
     assert (told_of.detail, told_of.nodes, told_of.pods) == (stage, 1, len(pods))
@@ -524,7 +524,7 @@ SERVED, NONE = (a_nodepool(),), ()
     ((replace(GOING, pods=0), CORDONED), NONE, FindingSeverity.WARNING, Manner.SOME_CORDONED, 0),
     ((CORDONED, CORDONED), NONE, FindingSeverity.WARNING, Manner.ALL_CORDONED, 0),
 ])  # fmt: skip
-def test_a_cluster_whose_nodes_all_leave_or_take_no_pods_is_not_called_fine(
+def test_a_cluster_whose_nodes_are_all_leaving_or_cordoned_is_not_called_fine(
     nodes: tuple[VerdictNode, ...], pools: tuple[NodePool, ...], severity: FindingSeverity, manner: Manner, pods: int
 ) -> None:
     first = verdict_of(VerdictCase(now_ns=NOW_NS, nodes=nodes, pools=pools, has_prices=False))[0]

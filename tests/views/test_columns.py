@@ -149,7 +149,7 @@ def test_csv_may_have_something_else_than_json() -> None:
 
 
 @pytest.mark.parametrize("after", ["nothing", "a"])
-def test_a_value_has_to_stand_somewhere(after: str) -> None:
+def test_a_value_needs_a_position(after: str) -> None:
     with pytest.raises(ValueError, match="loop"):
         in_published_order((_value("a", after=after), _value("b")))
 

@@ -79,7 +79,7 @@ def test_events_fold_by_object_reason_and_source() -> None:
     (Condition("MemoryPressure", "True", "Low"), ("MemoryPressure", "Low", Tone.WARNING)),
     (Condition("ConsistentStateFound", "False", "Off"), ("ConsistentStateFound=False", "Off", Tone.WARNING)),
 ])  # fmt: skip
-def test_what_conditions_tell(condition: Condition, told: tuple[str, str, Tone] | None) -> None:
+def test_conditions_become_events(condition: Condition, told: tuple[str, str, Tone] | None) -> None:
     entries = [
         (item.reason, item.message, event_tone(item)) for item in transitions(Node(name="n", conditions=(condition,)))
     ]
@@ -120,7 +120,7 @@ TIMELESS = entry(
 )
 
 
-def test_steps_of_one_instant_stand_in_their_order() -> None:
+def test_steps_of_one_instant_keep_their_order() -> None:
     rows = build_rows(TABLE, [BORN, LAUNCHED, TIMELESS], now_ns=NOW_NS)
     assert [entry.reason for entry in rows.items] == ["Launched", "Created", "X"]
     for heading in TABLE.headings():
@@ -148,7 +148,7 @@ def test_at_length() -> None:
     assert "First" not in event_text(TIMELESS, NOW_NS)
 
 
-def test_what_stayed_the_same_is_not_made_again() -> None:
+def test_unchanged_entries_are_reused() -> None:
     fleet, timeline = Fleet(), Timeline()
     fleet.add(Kind.NODE, Node(name="n", created_ns=NOW_NS - HOUR))
     fleet.add(Kind.NODECLAIM, NodeClaim(name="c", created_ns=NOW_NS - HOUR))

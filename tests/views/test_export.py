@@ -21,7 +21,7 @@ def test_csv_quotes_what_needs_it_and_disarms_formulas() -> None:
     assert cell(formulas[0]) == f"'{formulas[0]}"
 
 
-def test_how_the_source_stands_is_a_table() -> None:
+def test_the_state_of_sources_is_a_table() -> None:
     statuses = [
         status(Kind.POD, Phase.SYNCING, count=5, total_estimate=10),
         status(Kind.NODE, Phase.FORBIDDEN, last_error="list nodes", last_contact_ns=0),

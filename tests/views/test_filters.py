@@ -115,7 +115,7 @@ def test_filters(text: str, names: list[str]) -> None:
     ("-l a=b*", "'b*' in 'a=b*' cannot be the value of a label: letters, digits, '-', '_' and '.' can"),
     ("-l a~b", "'a~b' is not a label selector: write k=v, k!=v, k, !k or 'k in (a,b)'"),
 ])  # fmt: skip
-def test_errors_say_what_could_stand_there(text: str, sentence: str) -> None:
+def test_errors_list_valid_values(text: str, sentence: str) -> None:
     with pytest.raises(QueryError) as caught:
         parse_query(text, SUBJECT)
     assert str(caught.value) == sentence

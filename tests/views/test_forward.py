@@ -33,7 +33,7 @@ def a_play(*steps: Step, moments: tuple[Moment, ...], is_quiescent: bool = True)
 BEFORE, AFTER = Moment(NOW_NS, 5, 2.5, 0), Moment(NOW_NS + MINUTE_NS, 3, 2.0, 1)
 
 
-def test_the_headline_says_what_it_comes_to() -> None:
+def test_the_headline_has_the_result() -> None:
     assert headline(a_play(DELETED, moments=(BEFORE, AFTER))) == (
         "5 → 3 nodes, $2.50/h → $2.00/h (-$0.50/h) within 60s, then nothing more: 1 command, 3 evictions;"
         " 1 pod still pending"
@@ -48,7 +48,7 @@ def test_the_headline_says_what_it_comes_to() -> None:
     assert "after 60s, still changing" in headline(a_play(DELETED, moments=(BEFORE, AFTER), is_quiescent=False))
 
 
-def test_nothing_to_do_is_said_unless_nodes_expire_or_get_ready() -> None:
+def test_the_headline_names_expirations_and_starting_nodes_if_nothing_is_disrupted() -> None:
     text = headline(a_play(moments=(BEFORE,)))
     assert text == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h"
     foreign = headline(a_play(moments=(Moment(NOW_NS, 1, 0.0, 0),)))
@@ -66,7 +66,7 @@ def test_nothing_to_do_is_said_unless_nodes_expire_or_get_ready() -> None:
     assert "nothing more: 1 command, 1 expiration, 3 evictions" in by
 
 
-def test_steps_in_words() -> None:
+def test_steps_as_text() -> None:
     assert step_text(DELETED) == "Emptiness: delete a, b, c and 1 more, -$0.50/h, 3 evictions"
     single = msgspec.structs.replace(DELETED, method="SingleNodeConsolidation")
     assert step_text(single, is_short=True).startswith("Single: delete a, b, c")
@@ -78,7 +78,7 @@ def test_steps_in_words() -> None:
     assert step_text(rejected) == "Emptiness: a fails validation, not disrupted"
 
 
-def test_lines_end_with_what_is_assumed_and_left_out() -> None:
+def test_lines_end_with_assumptions_and_omissions() -> None:
     lines = list(lines_of("prod", "edited", a_play(DELETED, moments=(BEFORE, AFTER))))
     assert lines[0].startswith("prod: edited: 5 → 3 nodes")
     assert lines[-2:] == ["  assumed: pods take their time", "  not modelled: spot"]
@@ -97,7 +97,7 @@ def test_charts_say_what_they_leave_out() -> None:
     assert texts_of(play_lines((Forecast(name="", played=unknown),), 60, None))[0].startswith("nodes  ")
 
 
-def test_without_prices_no_dollars_are_said() -> None:
+def test_without_prices_no_costs_are_shown() -> None:
     claim = {"nodePool": "general", "instanceTypes": ["m5.large"], "cheapestPrice": 0.1}
     replaced = msgspec.structs.replace(DELETED, claims=(claim,))
     result = without_dollars(a_play(replaced, moments=(BEFORE, AFTER)))
@@ -108,14 +108,14 @@ def test_without_prices_no_dollars_are_said() -> None:
     assert headline(result) == "5 → 3 nodes within 60s, then nothing more: 1 command, 3 evictions; 1 pod still pending"
 
 
-def test_who_waits_and_how_long() -> None:
+def test_pending_pods_have_their_durations() -> None:
     quiet, waits = Moment(NOW_NS, 5, 2.5, 0), Moment(NOW_NS + MINUTE_NS // 2, 5, 2.5, 2)
     assert waiting_text(a_play(moments=(quiet,))) == ""
     assert waiting_text(a_play(moments=(quiet, waits))) == "2 pods, to the end"
     assert waiting_text(a_play(moments=(quiet, waits, AFTER))) == "up to 2; 1 pod to the end"
 
 
-def test_a_scenario_is_told_by_what_it_changes_about_the_cluster_as_it_is() -> None:
+def test_a_scenario_is_compared_with_the_unedited_cluster() -> None:
     def told(*steps: Step, end: Moment) -> str:
         other = a_play(*steps, moments=(BEFORE, end))
         return texts_of(answer_lines((Forecast(name="", played=as_it_is), Forecast(name="x", played=other))))[1]
@@ -136,7 +136,7 @@ def test_a_scenario_is_told_by_what_it_changes_about_the_cluster_as_it_is() -> N
     assert told(end=BEFORE) == "x: the same at the end: $2.50/h, 5 nodes, 0 evictions"
 
 
-def test_plays_stand_side_by_side_where_there_is_room() -> None:
+def test_forecasts_are_side_by_side_if_there_is_room() -> None:
     plays = tuple(Forecast(name=name, played=a_play(DELETED, moments=(BEFORE, AFTER))) for name in ("", "x"))
     beside = texts_of(play_lines(plays, 100, NOW_NS + MINUTE_NS))
     assert beside[0].split() == ["before", "│", "x"]
@@ -169,7 +169,7 @@ def test_a_step_before_and_after_the_edit_is_one_row() -> None:
     assert removed.change == "only before"
 
 
-def test_what_chance_changes_is_said_in_one_line() -> None:
+def test_the_effect_of_chance_is_one_line() -> None:
     spread = Spread(seeds=5, seed=3, nodes=(39, 46), price_per_hour=(29.65, 29.92), evictions=(217, 217),
                     pending=(0, 0), commands=(31, 33), same_commands=1)  # fmt: skip
     assert spread_text(spread) == (

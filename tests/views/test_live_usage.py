@@ -36,13 +36,13 @@ LIVE = LiveUsage(
     (replace(LIVE, sentence="metrics-server does not answer"), "metrics-server does not answer (figures are 1s old)",
      Tone.WARNING),
 ])  # fmt: skip
-def test_who_says_so(live: LiveUsage, text: str, tone: Tone) -> None:
+def test_the_source_of_usage_is_named(live: LiveUsage, text: str, tone: Tone) -> None:
     ((result, found_tone),) = usage_note(live, NOW_NS)
     assert result.startswith(text)
     assert found_tone is tone
 
 
-def test_a_node_beside_its_requests() -> None:
+def test_a_node_shows_usage_next_to_requests() -> None:
     entry = NodeEntry(a_node(), a_nodeclaim(), a_cluster(nodes=1).node_usage["node-1"], used=TWICE)
     text = plain_text(usage_lines(entry, LIVE, NOW_NS))
     assert "Live usage\n  cpu 300m (15% of allocatable, 150% of requests) · mem 3,072Mi (42% of allocatable, " in text

@@ -49,7 +49,7 @@ def series(values: Mapping[Metric, Values]) -> int:
     return sum(map(len, values.values()))
 
 
-def test_what_is_not_known_is_absent() -> None:
+def test_unknown_values_are_absent() -> None:
     values = verdict_metrics(view_of({"a": {NODEPOOL: "pool-0", CAPACITY_TYPE: "spot"}}, 1), (), 1)
     unknown = (FINDINGS, HELD_DOLLARS, CLUSTER_HELD, NODE_DOLLARS, PENDING, LEADER, KARPENTER)
     assert [metric.name for metric in unknown if values[metric]] == []

@@ -43,7 +43,7 @@ def test_the_next_command() -> None:
     }  # fmt: skip
 
 
-def test_nodes_that_would_go_and_be_launched() -> None:
+def test_removed_and_launched_nodes_are_listed() -> None:
     runner, *_, draining = [TABLE.values(entry, NOW_NS) for entry in going_nodes(analysed().node_entries)[:3]]
     assert runner == {
         "name": "ip-10-0-71-204", "pool": "runners", "type": "r6i.4xlarge", "price_per_hour": 1.008,
@@ -56,7 +56,7 @@ def test_nodes_that_would_go_and_be_launched() -> None:
     }  # fmt: skip
 
 
-def test_pods_without_an_owner_are_said_to_be_lost() -> None:
+def test_pods_without_an_owner_are_called_lost() -> None:
     alone = a_pod(name="psql", node="node-1", template=a_pod_template(namespace="tools"))
     pods = [alone, *(a_pod(name=name, node="node-2", cpu="300m") for name in "bcd")]
     prepared = prepare(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods), TYPES, Settings(), NOW_NS)

@@ -228,7 +228,7 @@ def info_text(entry: NodeEntry) -> str:
     return text_of(explain_node(entry, NOW_NS, has_prices=False))
 
 
-def test_a_node_in_words() -> None:
+def test_a_node_as_text() -> None:
     assert info_text(entry_of("12-88")) == "Ready"
     assert info_text(entry_of("44-2")).startswith("NotReady for 4m: Kubelet stopped posting node status.")
     assert info_text(entry_of("60-19")).startswith("Cordoned: no new pods are scheduled to it")

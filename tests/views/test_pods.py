@@ -73,7 +73,7 @@ def protected(value: str, **given: Any) -> PodEntry:
     (protected("5m"), 'karpenter.sh/do-not-disrupt "5m" has expired and no longer protects it'),
     (protected("true", deletion_ns=NOW_NS), ""),
 ])  # fmt: skip
-def test_what_protects_nothing_is_no_protection(entry: PodEntry, sentence: str) -> None:
+def test_annotations_without_effect_are_no_protection(entry: PodEntry, sentence: str) -> None:
     assert entry.protection_text(NOW_NS) == ""
     row = build_rows(TABLE, [entry], now_ns=NOW_NS)[0]
     assert row.cells[[heading.id for heading in TABLE.headings()].index("protection")].text == "-"
@@ -119,7 +119,7 @@ def protections(view: ClusterView, now_ns: int = NOW_NS) -> dict[str, str]:
     return {name: text for name, text in shown.items() if text}
 
 
-def test_a_pod_that_its_disruption_budget_keeps_is_protected() -> None:
+def test_a_pod_whose_pdb_allows_no_eviction_is_protected() -> None:
     closed = protections(a_view(a_pdb(name="front")))
     assert closed == {
         "web-1": "PDB front", "ill": "PDB front", "job": "do-not-disrupt 2h", "cni": "PDB front", "own": "static",
@@ -132,7 +132,7 @@ def test_a_pod_that_its_disruption_budget_keeps_is_protected() -> None:
     assert protections(a_view(open_, a_pdb(name="too", allowed=1)))["web-1"] == "PDBs front too"
 
 
-def test_protection_follows_the_disruption_budget_and_nothing_else_is_made_anew() -> None:
+def test_protection_follows_the_pdb_and_other_entries_are_reused() -> None:
     before = a_view(a_pdb(name="front", allowed=1))
     assert "web-1" not in protections(before)
     after = a_view(a_pdb(name="front"), before=before)
@@ -141,7 +141,7 @@ def test_protection_follows_the_disruption_budget_and_nothing_else_is_made_anew(
     assert kept == {"own", "goes", "waits", "other"}
 
 
-def test_what_a_disruption_budget_keeps_in_words() -> None:
+def test_a_pod_that_a_pdb_protects_as_text() -> None:
     result, several = replace(entry(), kept_by=("front",)), replace(entry(), kept_by=("front", "too"))
     row = build_rows(TABLE, [result], is_notable_only=True, now_ns=NOW_NS)[0]
     cell = row.cells[[heading.id for heading in TABLE.headings()].index("protection")]
@@ -181,7 +181,7 @@ def explained(name: str) -> str:
     return text_of(explain_pod(result, NOW_NS))
 
 
-def test_a_pod_in_words() -> None:
+def test_a_pod_as_text() -> None:
     assert explained("runner-7f2c4") == (
         "Running · on ip-10-0-71-204 of runners · requests cpu 500m mem 2,048Mi"
         " · karpenter.sh/do-not-disrupt blocks its node's removal"

@@ -26,7 +26,7 @@ def test_the_ledger_names_the_deployment() -> None:
     assert "VM overhead 0.05 (Deployment kube-system/karpenter)" in lines
 
 
-def test_other_settings_and_versions_are_told_where_somebody_gave_them() -> None:
+def test_settings_and_versions_from_flags_are_named() -> None:
     assert settings_words(Evidence()) == []
     explicit = Evidence(settings=parse_settings({"RESERVED_ENIS": "2"}), settings_origin="the configuration")
     info = ControllerInfo(

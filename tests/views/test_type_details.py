@@ -191,7 +191,7 @@ def test_what_rules_a_type_out() -> None:
     assert "DaemonSets do not fit: memory −1" in plain_text(reason_lines(pool.entry))
 
 
-def test_no_percent_is_named_where_there_is_no_ledger() -> None:
+def test_no_percent_is_named_without_a_ledger() -> None:
     offered = builders.an_instance_type(name="made.up")
     view = a_view(offered, pods=(builders.a_pod(memory="100Gi"),))
     pool = pool_of(view, "general")
@@ -210,7 +210,7 @@ def test_nodes_that_report_no_allocatable_memory() -> None:
     assert "compared with the plan" not in told
 
 
-def test_trouble_with_sources_stands_beside_them() -> None:
+def test_errors_of_sources_are_next_to_them() -> None:
     gone = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="no AWS credentials were found")
     evidence = Evidence(fact_statuses=dict.fromkeys(FactKind, gone))
     assert plain_text(source_lines(None, evidence, a_view(UNPRICED).prices)).endswith(

@@ -220,7 +220,7 @@ LIVE = FactStatus(phase=FactPhase.LIVE, as_of_ns=AT_NS)
      "AWS does not return zones, offerings (see :sources)"),
     ({"metrics_status": BUSY, "fact_statuses": {FactKind.ZONES: LIVE}}, "throttled"),
 ])  # fmt: skip
-def test_one_quiet_sentence_without_aws(given: dict[str, Any], sentence: str) -> None:
+def test_without_aws_there_is_one_dim_sentence(given: dict[str, Any], sentence: str) -> None:
     assert aws_sentence(Evidence(**given)) == sentence
 
 
@@ -232,7 +232,7 @@ def a_view(*, types: tuple[InstanceType, ...] | None = None, pool: Any = None, *
     return ClusterView(state, {}, evidence=Evidence(instance_types=types, taken_at_ns=AT_NS))
 
 
-def test_a_nodeclass_of_which_nothing_is_known() -> None:
+def test_an_unknown_nodeclass() -> None:
     entry = pool_of(a_view(), "general")
     why = "EC2NodeClass default was not read, and no node shows its zone"
     assert note_of(entry.entry)[0] == why
@@ -304,7 +304,7 @@ def test_hostile_names_are_cleaned() -> None:
     assert not any("\x1b" in text or "\u202e" in text for text in texts)
 
 
-def test_expressions_stand_beside_what_they_come_to() -> None:
+def test_expressions_are_next_to_their_results() -> None:
     nodeclass = a_nodeclass(kubelet={"maxPods": "vcpus * 2", "systemReserved": {"cpu": "vcpus * 31"}})
     settings = parse_settings({"AWS_FEATURE_GATES": "NodeClassCEL=true"}, "v1.15.1")
     verdict = next(verdict for verdict in trino().pool_types.verdicts if verdict.instance_type.name == big().name)

@@ -145,11 +145,11 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
     (a_finding(FindingCode.NEXT, names=("n1",), detail="delete Drift", manner=Manner.AFTER_OTHERS, price_per_hour=0.5),
      "next, once unblocked: delete n1 (drifted, saves $0.50/h)"),
 ])  # fmt: skip
-def test_what_is_said(finding: ClusterFinding, text: str) -> None:
+def test_findings_as_sentences(finding: ClusterFinding, text: str) -> None:
     assert sentence(finding, NOW_NS, {}) == text
 
 
-def test_money_says_that_more_may_come() -> None:
+def test_incomplete_sums_are_marked() -> None:
     assert money_text(a_finding(FindingCode.PDB, price_per_hour=2.0)) == "$2.00/h"
     assert money_text(a_finding(FindingCode.PDB, price_per_hour=2.0, is_partial=True)) == "$2.00/h+"
     assert money_text(a_finding(FindingCode.NEXT, price_per_hour=2.0)) == ""

@@ -57,7 +57,7 @@ def test_the_column_the_tail_and_the_tones_are_kept() -> None:
     assert texts_of(wrapped_from(line, 5, 3, 8)) == texts_of(wrapped_from(line, 3 + 8 + LEAST, 3, 8))
 
 
-def test_what_is_shown_as_it_stands_is_clean_and_a_cell_a_character() -> None:
+def test_verbatim_text_is_clean_with_one_cell_per_character() -> None:
     plain = [char for char in map(chr, range(sys.maxunicode + 1)) if wrapping._PLAIN.fullmatch(char)]
     assert {*" ~·→…─✔✘"} <= {*plain}
     assert [char for char in plain if clean(char) != char or cell_len(char, "latest") != 1] == []
@@ -85,7 +85,7 @@ def test_a_line_that_has_room_is_not_broken_to_find_out(monkeypatch: pytest.Monk
     ("heart\u2764\ufe0f", "heart\u2764"),
     ("[bold]node[/] 節点 עברית", "[bold]node[/] 節点 עברית"),
 ])  # fmt: skip
-def test_what_a_terminal_would_act_on_is_made_visible(hostile: str, shown: str) -> None:
+def test_control_characters_are_made_visible(hostile: str, shown: str) -> None:
     assert clean(hostile) == shown
 
 

@@ -103,7 +103,7 @@ def test_names_are_quoted_and_cleaned() -> None:
     assert shlex.split(line)[5] == "x; rm -rf $HOME"
 
 
-def test_the_story_names_the_remedies_and_what_makes_nodes_go() -> None:
+def test_the_text_names_the_remedies_that_free_nodes() -> None:
     view = analysed()
     group = headings(grouped(blocker_entries(view), BlockerGrouping.OWNER, Folding(is_folded=True)))[0]
     result = remedies(group.members, objects_of(view.state), NOW_NS)
@@ -138,7 +138,7 @@ def test_the_table_of_remedies() -> None:
     assert len(build_rows(TABLE, rows.items, is_notable_only=True, now_ns=NOW_NS)) == 4
 
 
-def test_what_was_tried_stands_best_first_and_says_why() -> None:
+def test_tried_remedies_are_best_first_with_reasons() -> None:
     offered = [
         BlockerRemedy(kind, "it.", (CordonNode("n"),)) for kind in (BlockerRemedyKind.CORDON, BlockerRemedyKind.SPREAD)
     ]
@@ -171,7 +171,7 @@ def test_what_was_tried_stands_best_first_and_says_why() -> None:
      ("2+ of 3", "when the pods have ended", "up to $0.5000+"),
      "2 of 3 nodes can be removed when the pods have ended, up to $0.50/h"),
 ])  # fmt: skip
-def test_effects_in_words(effect: Effect | None, cells: Sequence[str], words: str) -> None:
+def test_effects_as_text(effect: Effect | None, cells: Sequence[str], words: str) -> None:
     assert (nodes_cell(effect).text, when_cell(effect).text, saves_cell(effect).text) == cells
     assert effect_text(effect) == words
 
@@ -193,12 +193,12 @@ def test_groups_by_money(grouping: BlockerGrouping, first: str) -> None:
     assert len(opened) == len(lines) + 6
 
 
-def test_a_node_counts_once_however_much_keeps_it() -> None:
+def test_a_node_counts_once_whatever_number_of_blockers_it_has() -> None:
     lines = headings(grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding(is_folded=True)))
     assert present(lines[0].held).per_hour == pytest.approx(1.008 + 1.008 + 0.768 + 0.238)
 
 
-def test_what_still_holds_is_shown_without_what_a_terminal_acts_on() -> None:
+def test_remaining_blockers_are_shown_without_control_characters() -> None:
     trial = Trial(2, held=((Holder("web/\x1b[31mred"), 2), (Holder("general", Code.BUDGET_ZERO), 1)), risk="none")
     row = TriedRemedy(BlockerRemedy(BlockerRemedyKind.CORDON, "it."), trial)
     assert trial_text(row) == (

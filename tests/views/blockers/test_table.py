@@ -42,7 +42,7 @@ def of(object_name: str, *, simulates: bool = True) -> BlockerEntry:
     return next(entry for entry in blocker_entries(analysed(simulates=simulates)) if entry.object_name == object_name)
 
 
-def test_what_has_to_go_with_it_is_named_and_what_stops_the_cluster_is_told_apart() -> None:
+def test_other_blockers_are_named_and_cluster_wide_ones_are_separate() -> None:
     def without(*codes: Code, stays: str = "no") -> str:
         goes = Verdict(Outcome.DELETE, "Drift")
         blockers = tuple(Blocker(code=code, value=str(n), is_wanted=True) for n, code in enumerate(codes))
@@ -58,7 +58,7 @@ def test_what_has_to_go_with_it_is_named_and_what_stops_the_cluster_is_told_apar
     assert without(Code.PDB_EXHAUSTED, Code.BUDGET_ZERO, stays="delete") == "node freed"
 
 
-def test_a_group_says_how_many_of_its_nodes_would_go_without_it() -> None:
+def test_a_group_shows_how_many_of_its_nodes_would_be_freed() -> None:
     goes = Verdict(Outcome.DELETE, "Drift")
 
     def node(
@@ -90,7 +90,7 @@ def test_a_group_says_how_many_of_its_nodes_would_go_without_it() -> None:
     assert without(nobody_knows, unknown) == "…"
 
 
-def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
+def test_unknown_outcomes_are_not_shown_as_none() -> None:
     unpriced, unknown = Verdict(Outcome.NO), Verdict(Outcome.UNKNOWN)
     blocker = Blocker(code=Code.NODEPOOL_NO_TYPES, object_kind="NodePool", object_key="x", is_wanted=True)
     outlook = NodeOutlook(now=unpriced, lifted=unknown, freed=unknown, without=(Outcome.UNKNOWN,))
@@ -101,7 +101,7 @@ def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
     assert "its savings are unknown" in text_of(blocker_sentences(group.members, NOW_NS)[0])
 
 
-def test_what_holds_the_whole_cluster_and_what_is_over() -> None:
+def test_cluster_wide_and_expired_blockers() -> None:
     whole = BlockerEntry(Blocker(code=Code.UNSYNCED, claim_name="new", until_ns=NOW_NS - MINUTE_NS, is_wanted=True), 0)
     texts = cells(whole)
     assert (texts["object"], texts["held"], texts["without"], texts["left"], texts["since"]) == (
@@ -143,7 +143,7 @@ def idle(node: str, *, is_wanted: bool = False) -> BlockerEntry:
                         0)  # fmt: skip
 
 
-def test_what_no_method_wants_to_pass_shares_a_row() -> None:
+def test_conditions_that_stop_no_method_share_a_row() -> None:
     entries = [idle("a"), idle("b", is_wanted=True), idle("c")]
     lines = grouped(entries, BlockerGrouping.OWNER, Folding())
     assert [cells(line)["kind"] for line in lines] == ["▾ NodePool/web", "  budget", "  ▸ not blocking anything"]
@@ -219,7 +219,7 @@ def unseen(line: BlockerEntry | BlockerGroup, *columns: str) -> list[str]:
 EVERY = tuple(column.heading.id for column in TABLE.columns)
 
 
-def test_columns_without_room_are_told_in_words_once() -> None:
+def test_columns_that_do_not_fit_are_text_once() -> None:
     assert unseen(of("gitlab/runner-7f2c4"), "since") == ["blocking for 5h58m"]
     assert unseen(of("gitlab/runner-7f2c4"), *EVERY) == [
         "blocking for 5h58m", "owned by Job/gitlab/runner-7f2c4", "value true",
@@ -238,7 +238,7 @@ def test_columns_without_room_are_told_in_words_once() -> None:
     assert unseen(other, "recent_pods") == ["5 pods started in the last hour"]
 
 
-def test_rows_of_what_would_go() -> None:
+def test_rows_of_removable_nodes() -> None:
     nodes = going_nodes(analysed().node_entries)
     rows = build_rows(NEXT_TABLE, nodes, now_ns=NOW_NS)
     first = [cell.text for cell in rows[0].cells]
@@ -249,7 +249,7 @@ def test_rows_of_what_would_go() -> None:
         assert len(build_rows(NEXT_TABLE, nodes, sort=Sort(column.heading.id), now_ns=NOW_NS)) == 7
 
 
-def test_what_is_held_and_saved_is_in_the_currency_of_the_price() -> None:
+def test_held_and_saved_amounts_have_the_currency_of_the_price() -> None:
     node = next(entry for entry in going_nodes(analysed().node_entries) if entry.price is not None)
     held = next(entry for entry in blocker_entries(analysed()) if entry.node is not None and entry.node.key == node.key)
     yuan = msgspec.structs.replace(node, price=msgspec.structs.replace(present(node.price), currency="CNY"))

@@ -122,7 +122,7 @@ class TestGates:
         marks = [str(mark) for mark in row.marks]
         assert marks == ["passed"] * row.failed + ["failed"] + ["not asked"] * (len(COLUMNS) - 1 - row.failed)
 
-    def test_where_there_is_little_room_only_what_fails_is_told(self) -> None:
+    def test_narrow_screens_show_only_the_failing_gate(self) -> None:
         explanation = explained(a_pod(cpu="64"), a_nodepool(), a_nodepool(name="with-a-very-long-name-for-a-nodepool"))
         for width in (40, 80, 120, 200):
             lines = gate_lines(explanation, width)
@@ -327,7 +327,7 @@ class TestRemedies:
         assert line in text
         assert "1 others become unschedulable: x/y" in text
 
-    def test_a_pod_on_its_own_has_to_be_made_anew(self) -> None:
+    def test_a_pod_without_an_owner_must_be_recreated(self) -> None:
         edit = SetField(ObjectRef("Pod", "a", "x"), ("spec", "nodeSelector", "a"), None)
         text = remedy_text(Remedy(RemedyKind.POD_SELECTOR, "the pods", "w", (edit,), GAIN), "x/a", "Pod/x/a")
         assert "in pod x/a, which must be recreated:" in text
@@ -335,7 +335,7 @@ class TestRemedies:
         assert "In the list ctrl+t opens it" in text
 
 
-def test_wishes_given_up_in_vain_are_told() -> None:
+def test_preferences_dropped_without_success_are_named() -> None:
     wish = PreferredSchedulingTerm(5, NodeSelectorTerm((a_requirement(ZONE, "In", "us-east-1a"),)))
     pod = a_pod(cpu="64", preferred_node_terms=(wish,))
     view = a_view(pod)

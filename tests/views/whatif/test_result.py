@@ -121,7 +121,7 @@ def test_new_nodes_that_are_alike_are_one_line_with_types_in_price_order() -> No
     assert [row.strip() for row in details[3:]] == ["node 1: 1 pod", "web/a", "node 2: 1 pod", "web/b"]
 
 
-def test_pods_that_lose_their_place_come_first_with_the_reason_in_full() -> None:
+def test_pods_that_become_unschedulable_are_first_with_the_complete_reason() -> None:
     lost = (unplaced(was=OLD_NODE), unplaced("trino/worker-1", was=OLD_NODE), unplaced("web/x", owner="", remark=""))
     lines = result_lines(a_difference(no_longer_fit=lost, still_pending=(unplaced("a/b", owner="", was=NOWHERE),)))
     assert texts(lines) == [
@@ -142,7 +142,7 @@ def test_pods_that_lose_their_place_come_first_with_the_reason_in_full() -> None
     assert lines[3].details == ()
 
 
-def test_what_an_edit_changed_stands_above_pods_that_wait_all_the_same() -> None:
+def test_changes_are_above_pods_that_stay_pending() -> None:
     waits = unplaced("a/b", owner="", was=NOWHERE)
     moved = MoveLine("", OLD_NODE, GENERAL, ("web/x",))
     used = NodeLine("n", "", ("a/c",), False)
@@ -150,7 +150,7 @@ def test_what_an_edit_changed_stands_above_pods_that_wait_all_the_same() -> None
     assert [line.key for line in lines if line.is_heading] == ["claims", "moves", "pending", "nodes"]
 
 
-def test_pods_that_gain_or_change_their_place() -> None:
+def test_pods_that_fit_now_or_move() -> None:
     lines = result_lines(a_difference(now_fit=(MoveLine("Job/ci/run", NOWHERE, GENERAL, ("ci/run-1", "ci/run-2")),),
                                       moves=(MoveLine("", OLD_NODE, GENERAL, ("web/x",)),
                                              MoveLine("", ABSENT, OLD_NODE, ("web/y",))),
@@ -188,7 +188,7 @@ def test_a_workload_that_goes_to_many_nodes_is_one_line() -> None:
     assert text_of(lines[1].details[2].pieces).strip() == "missing → n2: 2 pods"
 
 
-def test_drift_is_told_by_cause() -> None:
+def test_drift_is_grouped_by_cause() -> None:
     gained = tuple(
         DriftLine(f"general-{number}", f"n{number}", "general", "NodePoolDrifted", "spec.template.spec.taints changed")
         for number in range(2)
@@ -253,7 +253,7 @@ def test_a_line_opens_to_its_details_and_long_reasons_go_on_below() -> None:
     assert wrapped_below((("short", Tone.GOOD),), 40) == ((("short", Tone.GOOD),),)
 
 
-def test_blockers_are_told_by_kind_and_owner() -> None:
+def test_blockers_are_grouped_by_kind_and_owner() -> None:
     def blocker(**given: str) -> BlockerLine:
         named = {"code": "POD_DND", "node_name": "n1.ec2.internal", "pool_name": "runners", "owner": "Job/ci/x"} | given
         return BlockerLine(**named, object="Pod/ci/x-1", value="true", message="it says so", price_per_hour=1.0)

@@ -113,7 +113,7 @@ def test_where_pods_are_placed_and_what_that_costs() -> None:
     )
 
 
-def test_pods_that_lose_their_place_come_first_with_the_reason() -> None:
+def test_pods_that_become_unschedulable_are_first_with_the_reason() -> None:
     lost = (unplaced(was=OLD_NODE), unplaced("trino/worker-1", was=OLD_NODE))
     fresh = (unplaced("web/x", owner="", was=None, reason="no room"),)
     difference = a_difference(no_longer_fit=(*lost, *fresh), after=totals(price_per_hour=24.0))
@@ -143,7 +143,7 @@ def test_removed_nodes_say_where_their_pods_go() -> None:
     assert answer_text(empty) == "60 nodes instead of 62: -$1.00/h (-4%)."
 
 
-def test_dollars_of_spot_whose_price_nobody_knows() -> None:
+def test_costs_of_spot_without_a_known_price() -> None:
     after = totals(nodes=63, unpriced=1, unpriced_at_most_per_hour=0.4)
     assert answer_text(a_difference(after=after)) == (
         "63 nodes instead of 62: with spot of unknown price at most +$0.40/h."
@@ -226,7 +226,7 @@ def test_an_edited_weight_is_an_order(weights: tuple[WeightChange, ...], expecte
     (RemoveNode("n1"), "without node n1"),
     (CordonNode("n1"), "node n1 cordoned"),
 ])  # fmt: skip
-def test_edits_in_words(edit: AnyEdit, words: str) -> None:
+def test_edits_as_text(edit: AnyEdit, words: str) -> None:
     assert edit_text(edit) == words
 
 
@@ -357,7 +357,7 @@ def test_drift_decides_between_scenarios_that_are_equal_otherwise() -> None:
     assert places([a_difference(), drifts, a_difference()]) == [1, 3, 1]
 
 
-def test_the_self_check_in_words() -> None:
+def test_the_self_check_as_text() -> None:
     assert self_check_text(SelfCheck(())).startswith("there are no launched NodeClaims")
     gone = CheckedClaim("a-1", "n1", "a", "m5.large", Reproduction.NOT_COMPARABLE, "its pods are gone")
     claim = CheckedClaim("b-22", "n2", "b", "m5.xlarge", Reproduction.REPRODUCED, has_same_types=True)

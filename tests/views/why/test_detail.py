@@ -50,7 +50,7 @@ def a_blocker(code: Code, **fields: Any) -> Blocker:
     return Blocker(code=code, **{"object_key": "n", "is_wanted": True, **fields})
 
 
-def test_gates_stand_in_order_and_shut_ones_by_themselves() -> None:
+def test_gates_are_in_order_and_closed_ones_have_a_line_each() -> None:
     text = lines(detail=detail(GateCheck(Gate.NODE_DND, is_open=False, message="the node says so"),
                                GateCheck(Gate.POD_DND, is_open=False, message="a pod", object_key="Pod/a/b"),
                                GateCheck(Gate.PDB_MULTIPLE, is_open=True)))  # fmt: skip
@@ -87,7 +87,7 @@ def test_why_no_removal_could_be_simulated() -> None:
     assert "no NodePool" not in "".join(lines(detail=detail()))
 
 
-def test_what_the_simulation_came_to() -> None:
+def test_the_result_of_the_simulation() -> None:
     goes, stays = Verdict(Outcome.DELETE, "Emptiness"), Verdict(Outcome.NO)
     free = replace(FOUND, outlook=NodeOutlook(now=goes, lifted=goes, freed=goes))
     assert " ? simulated now  would be deleted: it is empty" in lines(free)
@@ -109,14 +109,14 @@ def test_what_the_simulation_came_to() -> None:
     assert [line for line in lines(alone) if "a/" in line] == ["     a/b · if only this is lifted: delete", "     a/c"]
 
 
-def test_a_pod_without_a_place_says_what_is_short_first() -> None:
+def test_an_unschedulable_pod_names_the_shortage_first() -> None:
     landing = Landing(error="no instance type", no_place=NoPlace("a/b", uninitialized_node="new"))
     said_ = "Karpenter schedules it to new, which does not count before it is initialized · Karpenter: no instance type"
     assert no_landing_text(landing) == said_
     assert landing_cell(landing, a_pod()).text == f"✘ {said_}"
 
 
-def test_a_warning_of_the_cloud_is_a_lane_that_nothing_holds() -> None:
+def test_nothing_blocks_the_lane_of_an_interruption_warning() -> None:
     taken = NodeEntry(
         a_node(),
         a_nodeclaim(),
@@ -129,7 +129,7 @@ def test_a_warning_of_the_cloud_is_a_lane_that_nothing_holds() -> None:
     assert (told["wanted"], told["heldBy"], told["lacks"]) == (True, "", "")
 
 
-def test_each_method_has_its_line_and_what_is_not_blocking_is_said_to_be() -> None:
+def test_each_method_has_a_line_and_conditions_that_block_nothing_are_marked() -> None:
     entry_ = entry(analysed(), "dnd")
     lanes = texts_of(lane_lines(entry_, NOW_NS))
     assert lanes[0].startswith(" Emptiness ")
@@ -161,7 +161,7 @@ def test_emptiness_names_the_pods_that_would_have_to_move_and_none_of_daemonsets
     assert (told or {})["Emptiness"]["message"] == "has 1 pod to move"
 
 
-def test_a_gate_that_is_shut_is_told_once_with_the_methods_it_keeps() -> None:
+def test_a_closed_gate_is_one_line_with_the_methods_it_blocks() -> None:
     findings = replace(
         FOUND,
         lanes=(Lane("Drift", is_wanted=True), Lane("SingleNodeConsolidation", True, "POD_DND", 0)),

@@ -57,7 +57,7 @@ def test_a_reservation_is_billed_whether_it_is_used_or_not() -> None:
     assert saved_per_hour(_with(result, outcome="replace", savings_per_hour=-0.1, replacements=other)) == -0.1
 
 
-def test_what_comes_in_place_of_a_node_has_no_price_before_it_is_chosen() -> None:
+def test_a_replacement_has_no_price_before_it_is_chosen() -> None:
     result = entry(analysed(), "dnd")
     bare = (Replacement("general", ("m5.large",), 0.1, 0, is_from_template=True),)
     unpriced = (Replacement("general", ("m5.large",), 0.0, 1),)
@@ -90,7 +90,7 @@ def test_a_sum_of_another_moment_and_no_sum_are_dim(held: Held, is_steady: bool,
     assert (held_text(held), held_fact(held, is_steady=is_steady).tone) == (text, tone)
 
 
-def test_nodes_that_nobody_has_looked_into_hold_an_unknown_amount() -> None:
+def test_nodes_that_are_not_simulated_hold_an_unknown_amount() -> None:
     result = entry(analysed(), "dnd")
     unknown = NodeEntry(result.node, result.claim, price=result.price)
     unmanaged = NodeEntry(result.node, None, price=result.price)

@@ -57,7 +57,7 @@ def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
      ("its pods fit elsewhere, but a/b, which is pending, needs a new node in the same simulation: spot replaces "
       "spot only with the feature gate SpotToSpotConsolidation, which is off")),
 ])  # fmt: skip
-def test_pods_of_other_nodes_in_the_way_are_named(code: str, count: int, need: OthersNeed, text: str) -> None:
+def test_blocking_pods_of_other_nodes_are_named(code: str, count: int, need: OthersNeed, text: str) -> None:
     assert (
         refusal_text(Verdict(Outcome.NO, refusal_code=code, refusal_message="x", count=count, others_need=need)) == text
     )
@@ -72,11 +72,11 @@ def test_pods_of_other_nodes_in_the_way_are_named(code: str, count: int, need: O
     (node_findings(WhyCode.PRICE, outlook=NodeOutlook(now=STAYS, lifted=STAYS, freed=STAYS)),
      "its pods fit no cheaper node"),
 ])  # fmt: skip
-def test_what_the_code_stands_for(findings: NodeFindings, text: str) -> None:
+def test_the_meaning_of_each_code(findings: NodeFindings, text: str) -> None:
     assert text in sentence(findings)
 
 
-def test_a_node_of_which_nobody_can_tell_whether_it_would_go() -> None:
+def test_a_node_whose_outcome_is_unknown() -> None:
     waits = Why(code=WhyCode.WAITS, method="SingleNodeConsolidation", codes=(WhyCode.WAITS,))
     findings = NodeFindings(key="claim/c", node_name="n", pool_name="p", why=waits, blockers=())
     assert sentence(findings) == (
@@ -89,7 +89,7 @@ def test_a_node_of_which_nobody_can_tell_whether_it_would_go() -> None:
     assert "consolidation removes it once disruption resumes; it would be deleted together" in sentence(nodefindings)
 
 
-def test_pods_of_several_budgets_are_each_told_with_their_own() -> None:
+def test_pods_of_several_pdbs_are_named_with_their_own() -> None:
     two = a_blocker(Code.PDB_MULTIPLE, "pay/ledger-1", value="pay/ledger pay/old")
     blocker = a_blocker(Code.PDB_EXHAUSTED, "db/postgres-0", value="db/postgres")
     assert "PDB ×1  pay/ledger-1 blocked by pay/ledger + pay/old (start" in sentence(node_findings(WhyCode.PDB, two))
@@ -138,7 +138,7 @@ def _with_outlook(
         (_with_outlook(Verdict(Outcome.UNKNOWN), by_code={Code.POD_DND: Outcome.UNKNOWN}), "the outcome is unknown"),
     ],
 )
-def test_what_would_follow(text: str, words: str) -> None:
+def test_the_outcome_without_the_blockers(text: str, words: str) -> None:
     assert words in text
 
 
@@ -161,7 +161,7 @@ def test_a_node_that_is_being_simulated_promises_nothing() -> None:
     assert "removable" not in text
 
 
-def test_a_node_without_a_place_for_its_pods_says_which() -> None:
+def test_a_pod_that_fits_nowhere_is_named() -> None:
     verdict = replace(STAYS, no_place=NoPlace("a/b", uninitialized_node="new"), refusal_message="Not all pods")
     assert refusal_text(verdict) == (
         "a/b cannot be placed elsewhere: Karpenter schedules it to new, which does not count before it is initialized"
@@ -205,7 +205,7 @@ def test_names_and_spans() -> None:
     assert time_text([], NOW_NS) == "start unknown, no end set"
 
 
-def test_held_is_what_somebody_has_to_lift() -> None:
+def test_held_counts_only_blockers_that_a_user_must_lift() -> None:
     def entry(code: WhyCode) -> NodeEntry:
         return NodeEntry(a_node(), a_nodeclaim(), findings=node_findings(code))
 

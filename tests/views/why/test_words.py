@@ -193,7 +193,9 @@ def test_a_lane_counts_pods_that_hold_the_node_in_other_ways() -> None:
     (HealthDeletion(NOW_NS, True), "more than 20% of the nodes: node repair deletes none", "REPAIR_TRIPPED", ""),
     (HealthDeletion(NOW_NS + 1, True), "more than 20% of the nodes: node repair deletes none", "", "TOLERATED"),
 ])  # fmt: skip
-def test_node_repair_beside_the_methods(unhealthy: HealthDeletion, text: str, held_by: str, lacks: str) -> None:
+def test_node_repair_has_a_line_next_to_the_methods(
+    unhealthy: HealthDeletion, text: str, held_by: str, lacks: str
+) -> None:
     result = entry(analysed(), "dnd")
     assert result.findings is not None
     sick = replace(result, findings=replace(result.findings, unhealthy=unhealthy))
@@ -204,7 +206,7 @@ def test_node_repair_beside_the_methods(unhealthy: HealthDeletion, text: str, he
     assert "Repair" not in present(lanes_values(result, NOW_NS))
 
 
-def test_a_node_of_a_command_goes_with_it() -> None:
+def test_a_node_of_a_command_is_removed_with_it() -> None:
     result = entry(analysed(), "dnd")
     assert result.findings is not None
     blockers = tuple(
@@ -285,7 +287,7 @@ def without(*kinds: Kind) -> ClusterView:
     return ClusterView(view.state, statuses, evidence=view.evidence)
 
 
-def test_what_is_out_of_reach_is_not_on_its_way() -> None:
+def test_hidden_kinds_are_not_shown_as_loading() -> None:
     hidden = without(Kind.POD)
     assert freshness(overview_of(hidden), NOW_NS) == (("not computed: pods may not be listed", Tone.WARNING),)
     assert why_unknown(overview_of(hidden)) == "blockers are unknown: pods may not be listed"
@@ -309,7 +311,7 @@ def test_without_nodeclaims_nodes_with_a_nodepool_are_still_managed() -> None:
     assert "does not manage" in text_of(explain_node(other, NOW_NS))
 
 
-def test_next_in_words(view: ClusterView) -> None:
+def test_next_as_text(view: ClusterView) -> None:
     def lines(report: NextReport | None, **fields: Any) -> str:
         changed = replace(present(view.analysis), next=report)
         clusterview = ClusterView(view.state, view.statuses, view, analysis=changed)
