@@ -258,34 +258,28 @@ def _paired(before: ReplayOutcome, after: ReplayOutcome) -> Iterator[Shift]:
     if before.solution is None or after.solution is None:
         return
     old, new = before.places, after.places
-    bound = _Bound(before, [pod for pod in after.waiting if pod.key not in old])
+    bound = _bound_places(before, [pod for pod in after.waiting if pod.key not in old])
     for pod in after.waiting:
         key = pod.key
-        yield Shift(pod, old[key] if key in old else bound.place(key), new[key])
+        yield Shift(pod, old[key] if key in old else bound.get(key, ABSENT), new[key])
     left = [pod for pod in before.waiting if pod.key not in new]
-    bound = _Bound(after, left)
+    bound = _bound_places(after, left)
     for pod in left:
-        yield Shift(pod, old[pod.key], bound.place(pod.key))
+        yield Shift(pod, old[pod.key], bound.get(pod.key, ABSENT))
 
 
-class _Bound:
-    """Where pods run that a side does not look for a place for."""
-
-    def __init__(self, outcome: ReplayOutcome, others: Iterable[Pod]) -> None:
-        self._places: dict[str, PodPlace] = {}
-        keys_by_uid = {pod.uid: pod.key for pod in others}
-        if not keys_by_uid:
-            return
-        inventory = outcome.prepared.inventory
-        pools = {node.name: node.labels.get(NODEPOOL, "") for node in inventory.nodes}
-        for pod in inventory.pods:
-            if pod.uid in keys_by_uid and pod.node_name in pools:
-                place = PodPlace(PlaceKind.NODE, pools[pod.node_name], pod.node_name)
-                self._places[keys_by_uid[pod.uid]] = place
-
-    def place(self, key: str) -> PodPlace:
-        """Return the node of a pod; `ABSENT` if it does not exist or is not bound."""
-        return self._places.get(key, ABSENT)
+def _bound_places(outcome: ReplayOutcome, others: Iterable[Pod]) -> dict[str, PodPlace]:
+    """Return by key the nodes of bound pods that a side does not look for a place for."""
+    keys_by_uid = {pod.uid: pod.key for pod in others}
+    if not keys_by_uid:
+        return {}
+    inventory = outcome.prepared.inventory
+    pools = {node.name: node.labels.get(NODEPOOL, "") for node in inventory.nodes}
+    return {
+        keys_by_uid[pod.uid]: PodPlace(PlaceKind.NODE, pools[pod.node_name], pod.node_name)
+        for pod in inventory.pods
+        if pod.uid in keys_by_uid and pod.node_name in pools
+    }
 
 
 def _kind_of(pod: Pod) -> object:
