@@ -161,7 +161,8 @@ class KarptuiApp(LivingApp):
         self._fleet: Fleet | None = None
         """The clusters of the fleet, from the first time it is shown."""
         self._keys = KeysInTurn(self, self._take)
-        self._commands: tuple[TypedCommand, ...] = ()
+        self.commands: tuple[TypedCommand, ...] = ()
+        """The commands that can be typed after ``:``."""
         self._signals = Signals(self)
         self._is_over = False
         """Whether a fault before anything was shown has ended the app."""
@@ -247,7 +248,7 @@ class KarptuiApp(LivingApp):
         """Show the first screen, then start the source."""
         if not self.is_headless:
             self._signals.hear_stops(asyncio.get_running_loop())
-        self._commands = app_commands(self, can_switch=self._connect is not None)
+        self.commands = app_commands(self, can_switch=self._connect is not None)
         names = [entry.name for entry in ENTRIES]
         await self.switch_mode(self.config.screen if self.config.screen in names else names[0])
         self.call_after_refresh(self._begin)
@@ -343,11 +344,6 @@ class KarptuiApp(LivingApp):
         self.feed.poll_now()
 
     # What screens ask of the app
-
-    @property
-    def commands(self) -> Sequence[TypedCommand]:
-        """The commands that can be typed after ``:``."""
-        return self._commands
 
     def top_bar(self) -> TopBarValues:
         """Return the values of the top bar."""
@@ -446,7 +442,7 @@ class KarptuiApp(LivingApp):
     def run_command(self, line: str) -> None:
         """Run a command typed after ``:``, or show its error."""
         try:
-            command_line.run(self._commands, line)
+            command_line.run(self.commands, line)
         except RequestError as error:
             self.tell(str(error), Tone.WARNING)
 
@@ -511,7 +507,7 @@ class KarptuiApp(LivingApp):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:  # noqa: ARG002
         """Yield the commands of the palette; one that needs an argument opens the command line."""
-        for command in self._commands:
+        for command in self.commands:
             run = self._begin_command if command.needs_argument else self.run_command
             yield SystemCommand(f":{command.name}", command.help, partial(run, command.name))
 

@@ -51,7 +51,8 @@ class ReportSteps:
         self._state = state
         self._notes = notes
         self._prices = prices
-        self._solution: Solution | None = None
+        self.solution: Solution | None = None
+        """The run of the engine, None before it was made."""
         self._groups: dict[str, PendingGroup] = {}
         self._open: list[str] = []
 
@@ -62,14 +63,9 @@ class ReportSteps:
             self._state.generation, self._prepared.now_ns, tuple(self._groups.values()), notes=self._notes
         )
 
-    @property
-    def solution(self) -> Solution | None:
-        """The run of the engine, None before it was made."""
-        return self._solution
-
     def solve(self, reporter: Reporter = silent) -> None:
         """Run the engine once and fold the pods; the reporter may raise to break off."""
-        solution = self._solution = solve(self._prepared, reporter=reporter)
+        solution = self.solution = solve(self._prepared, reporter=reporter)
         pods = tuple(waiting_pods(self._state))
         events = self._state.events.values()
         remembered_ns = self._prepared.now_ns - REFUSED_NS
@@ -113,18 +109,18 @@ class ReportSteps:
         else:
             key = self._open.pop()
         group = self._groups[key]
-        assert self._solution is not None
-        self._groups[key] = group.explained(explain(self._solution, group.first))
+        assert self.solution is not None
+        self._groups[key] = group.explained(explain(self.solution, group.first))
         return True
 
     def explanation(self, pod: Pod) -> PodExplanation | None:
         """Return why a pod is scheduled on its node, or nowhere; None for a pod that was not in the run."""
         group = next((p for p in self._groups.values() if pod.uid in {pod.uid for pod in p.pods}), None)
-        if group is None or group.cause not in ENGINE or self._solution is None:
+        if group is None or group.cause not in ENGINE or self.solution is None:
             return None
         if group.explanation is not None and group.first.uid == pod.uid:
             return group.explanation
-        return explain(self._solution, pod)
+        return explain(self.solution, pod)
 
 
 def report_of_pending(

@@ -18,7 +18,7 @@ from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity
 from karptui.provisioning.amounts import with_pod_slots
-from karptui.provisioning.catalogue import Catalogue, bits
+from karptui.provisioning.catalogue import bits
 from karptui.provisioning.claim import Claim
 from karptui.provisioning.go_sort import go_least, go_sort
 from karptui.provisioning.prepared import Prepared, Variant
@@ -40,7 +40,8 @@ class NewClaim:
         self, claim: Claim, requirements: Requirements, type_mask: int, *, is_min_values_relaxed: bool
     ) -> None:
         self._claim = claim
-        self._catalogue = claim.template.catalogue
+        self.catalogue = claim.template.catalogue
+        """Instance types of its NodePool."""
         self.pool: NodePool = claim.template.pool
         self.pods: tuple[Pod, ...] = tuple(claim.pods)
         self.requirements = requirements
@@ -59,26 +60,21 @@ class NewClaim:
         return self.pool.name
 
     @property
-    def catalogue(self) -> Catalogue:
-        """Instance types of its NodePool."""
-        return self._catalogue
-
-    @property
     def instance_types(self) -> tuple[InstanceType, ...]:
         """Instance types it would be created with."""
-        return tuple(self._catalogue.types[i] for i in bits(self.type_mask))
+        return tuple(self.catalogue.types[i] for i in bits(self.type_mask))
 
     @property
     def instance_type_names(self) -> list[str]:
         """Names of the instance types, sorted."""
-        return sorted(self._catalogue.types[i].name for i in bits(self.type_mask))
+        return sorted(self.catalogue.types[i].name for i in bits(self.type_mask))
 
     def by_price(self) -> list[int]:
         """Return its types as positions in the catalogue, cheapest first, in the order of Go's unstable sort.
 
         Karpenter sorts all compatible types, cuts them to 600, and sorts these again.
         """
-        prices = self._catalogue.prices(self.requirements)
+        prices = self.catalogue.prices(self.requirements)
         claim = self._claim
         types = [i for group in claim.template.groups for i in bits(group.types & claim.types)]
         for _ in range(2 if len(types) > MAX_INSTANCE_TYPES else 1):
@@ -100,7 +96,7 @@ class NewClaim:
         guessed = (instance_type for instance_type in self.instance_types if instance_type.is_guessed)
         if any(not any(offering.price_per_hour for offering in instance_type.offerings) for instance_type in guessed):
             return None
-        prices = self._catalogue.prices(self.requirements)
+        prices = self.catalogue.prices(self.requirements)
         least = min((prices[i] for i in bits(self.type_mask)), default=NO_PRICE)
         return None if least == NO_PRICE else least
 

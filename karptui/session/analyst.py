@@ -103,12 +103,14 @@ class Analyst:
         self._focus = Focus()
         self._is_stopped = False
         self._thread: threading.Thread | None = None
-        self._latest: Analysis | None = None
+        self.latest: Analysis | None = None
+        """The newest analysis, None before the first; the same object as long as nothing has changed."""
         self._pending: PendingQuestions | None = None
         self._advice: AdviceRounds | None = None
         self._evidence: Evidence = NO_EVIDENCE
         """Types and prices of the last analysis."""
-        self._failure = ""
+        self.failure = ""
+        """Error message of the last failed analysis, or an empty string."""
         self._failures = 0
         """In a row."""
         self._not_before = 0.0
@@ -116,11 +118,6 @@ class Analyst:
         self._submitted: tuple[object, object, bool, int] = (None, None, False, 0)
         self._prices_until: float | None = None
         """Deadline of the wait for prices; None before the first wait."""
-
-    @property
-    def latest(self) -> Analysis | None:
-        """The newest analysis, None before the first; the same object as long as nothing has changed."""
-        return self._latest
 
     @property
     def pending(self) -> PendingAnswer | None:
@@ -131,11 +128,6 @@ class Analyst:
     def advice(self) -> AdviceReport | None:
         """The newest advice, None before the first run; the same object as long as nothing has changed."""
         return self._advice.report if self._advice is not None else None
-
-    @property
-    def failure(self) -> str:
-        """Error message of the last failed analysis, or an empty string."""
-        return self._failure
 
     def submit(self, view: ClusterView, now_ns: int, *, prices_come: bool = False) -> None:
         """Have a view looked at, unless it is the one before and hardly any time has passed.
@@ -163,7 +155,7 @@ class Analyst:
     @property
     def _is_asked_for_sums(self) -> bool:
         """Whether a screen asked for a joint removal that is not simulated yet."""
-        return self._latest is not None and self._latest.joint is not None and self._latest.joint.is_asked
+        return self.latest is not None and self.latest.joint is not None and self.latest.joint.is_asked
 
     def _has_patience(self) -> bool:
         """Whether prices are still waited for."""
@@ -240,10 +232,10 @@ class Analyst:
         from karptui.disruption.analysis import Analysis  # noqa: PLC0415 - as below
 
         crash.record(error, "looking into nodes")
-        problem = self._failure = crash.sentence(error)
+        problem = self.failure = crash.sentence(error)
         self._failures += 1
         self._not_before = self._clock() + min(2.0 ** (self._failures - 1), LONGEST_BACK_OFF_SECONDS)
-        self._latest = replace(self._latest or Analysis(), problem=problem)
+        self.latest = replace(self.latest or Analysis(), problem=problem)
 
     def _next_job(self) -> _Job | None:
         with self._wake:
@@ -265,7 +257,7 @@ class Analyst:
 
         throttle, began = ThreadThrottle(), self._clock()
         prepared, notes = prepare_view(job.view, job.now_ns, throttle.take)
-        before, prices = self._latest or NOTHING_KNOWN, job.view.evidence.price_settings
+        before, prices = self.latest or NOTHING_KNOWN, job.view.evidence.price_settings
         is_repriced = not decides_alike(self._evidence, job.view.evidence)
         self._evidence = job.view.evidence
         steps = AnalysisSteps(
@@ -280,18 +272,18 @@ class Analyst:
         self._pending = self._pending or PendingQuestions()
         self._pending.begin(prepared, job.view, notes)
         seen = dict.fromkeys(key for key in (self._focus.detail, *self._focus.keys) if key)
-        left = len(seen) if self._latest is None else -1
+        left = len(seen) if self.latest is None else -1
         for _ in steps.survey(seen):
             throttle.take()
             left -= 1
             if not left:
                 # The first time all nodes take a while: those on the screen are shown before the others.
-                self._latest = steps.analysis
+                self.latest = steps.analysis
             if self._is_stopped:
                 return
-        self._failure, self._failures, self._not_before = "", 0, 0.0
-        if self._latest is None or job.awaits_prices or self._clock() - began > PUBLISH_SECONDS:
-            self._latest = steps.analysis  # else the first simulations follow at once
+        self.failure, self._failures, self._not_before = "", 0, 0.0
+        if self.latest is None or job.awaits_prices or self._clock() - began > PUBLISH_SECONDS:
+            self.latest = steps.analysis  # else the first simulations follow at once
         self._throttle.answered(self._clock(), time.thread_time())
         if job.awaits_prices:
             return
@@ -302,7 +294,7 @@ class Analyst:
         try:
             yield from self._simulate(job, steps, throttle, min(REST_SECONDS, REST_SHARE * (self._clock() - began)))
         except Superseded:
-            self._latest = steps.analysis
+            self.latest = steps.analysis
             raise
         if not self._is_stopped:
             self._advise(throttle)
@@ -343,7 +335,7 @@ class Analyst:
             if focus.detail and focus.detail != close_up:
                 close_up = focus.detail
                 steps.compute_detail(close_up)
-                self._latest, published = steps.analysis, self._clock()
+                self.latest, published = steps.analysis, self._clock()
             elif seen is not None:
                 self._simulate_node(steps, seen)
             elif self._answers(steps, focus, answered, throttle, began):
@@ -351,10 +343,10 @@ class Analyst:
             else:
                 if not is_listed:
                     (rest, postponed), is_listed = self._split(steps), True
-                    self._latest, published = steps.analysis, self._clock()
+                    self.latest, published = steps.analysis, self._clock()
                 if not self._simulate_last(steps, rest):
                     self._simulate_next_pass_at_rest(steps, answered, throttle, began)
-                    self._latest = steps.analysis
+                    self.latest = steps.analysis
                     self._forecast_at_rest(job, steps, throttle, focus)
                     self._more_at = self._clock() + QUIET_SECONDS if postponed else None
                     if steps.is_forecast_due:
@@ -368,8 +360,8 @@ class Analyst:
                     continue
             throttle.take()
             if self._clock() - published > (SLOW_PUBLISH_SECONDS if is_listed else PUBLISH_SECONDS):
-                self._latest, published = steps.analysis, self._clock()
-        self._latest = steps.analysis
+                self.latest, published = steps.analysis, self._clock()
+        self.latest = steps.analysis
 
     def _simulate_node(self, steps: AnalysisSteps, key: str) -> None:
         began = time.thread_time()
@@ -448,7 +440,7 @@ class Analyst:
             forecasts = removal_forecasts(job.view, steps.analysis.findings, job.now_ns, give_way)
             while steps.is_forecast_due:
                 steps.forecast_joint(forecast)
-                self._latest = steps.analysis
+                self.latest = steps.analysis
         except _FocusChanged:
             pass
         finally:
@@ -470,7 +462,7 @@ class Analyst:
             pass
         elif focus.asks_next and "next" not in answered:
             answered.add("next")
-            self._latest = steps.analysis
+            self.latest = steps.analysis
             steps.simulate_next_pass(steps.engine(lambda: self._give_way(throttle, began)))
         elif steps.simulate_joint():
             pass
@@ -480,7 +472,7 @@ class Analyst:
             self._advise(throttle)
         else:
             return False
-        self._latest = steps.analysis
+        self.latest = steps.analysis
         return True
 
     def _reporter(self, throttle: ThreadThrottle) -> Reporter:

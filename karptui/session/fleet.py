@@ -117,15 +117,11 @@ class Fleet:
             changed: Called in threads when a row has changed.
         """
         self._lock = threading.Lock()
-        self._rows = tuple(map(FleetRow, commands))
+        self.rows = tuple(map(FleetRow, commands))
+        """All clusters; the same object while nothing has changed."""
         self._changed = changed
         self._reads = msgspec.json.Decoder(MemberLine)
         self.children = Children(commands, self._heard, self._ended)
-
-    @property
-    def rows(self) -> tuple[FleetRow, ...]:
-        """All clusters; the same object while nothing has changed."""
-        return self._rows
 
     def start(self) -> None:
         """Start the processes."""
@@ -148,5 +144,5 @@ class Fleet:
 
     def _put(self, name: str, change: Callable[[FleetRow], FleetRow]) -> None:
         with self._lock:
-            self._rows = tuple(change(row) if row.name == name else row for row in self._rows)
+            self.rows = tuple(change(row) if row.name == name else row for row in self.rows)
         self._changed()

@@ -37,13 +37,9 @@ class PendingQuestions:
         self._prepared: Prepared | None = None
         self._details: dict[str, PodDetail] = {}
         self._search: tuple[str, RemedySearch] | None = None
-        self._report: PendingAnswer | None = None
-        self._asked = ""
-
-    @property
-    def report(self) -> PendingAnswer | None:
+        self.report: PendingAnswer | None = None
         """The newest report, None before the first."""
-        return self._report
+        self._asked = ""
 
     def begin(self, prepared: Prepared, view: ClusterView, notes: tuple[str, ...] = ()) -> None:
         """Take up a newer cluster."""
@@ -85,7 +81,7 @@ class PendingQuestions:
         assert self._steps is not None
         report = self._steps.report
         self._asked = pod_key
-        self._report = answer_of(report, self._details.get(pod_key))
+        self.report = answer_of(report, self._details.get(pod_key))
 
     def _look_closely(self, pod_key: str, group: PendingGroup, reporter: Reporter) -> bool:
         """Explain a pod, then try one more change for it; return whether anything was left to do."""

@@ -51,18 +51,14 @@ class ControlList(PickList):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as every widget calls it
         super().__init__(id=id)
-        self._controls: tuple[Control, ...] = ()
+        self.controls: tuple[Control, ...] = ()
         self._width = 0
-
-    @property
-    def controls(self) -> tuple[Control, ...]:
-        return self._controls
 
     def show_controls(self, controls: Sequence[Control]) -> None:
         """List controls; the cursor stays on the one it is on."""
-        if tuple(controls) == self._controls:
+        if tuple(controls) == self.controls:
             return
-        self._controls = tuple(controls)
+        self.controls = tuple(controls)
         self._draw()
 
     def on_resize(self, _event: Resize) -> None:
@@ -71,9 +67,9 @@ class ControlList(PickList):
 
     def _draw(self) -> None:
         self._width = self.content_size.width
-        title = max((len(clean(control.title)) for control in self._controls), default=0)
+        title = max((len(clean(control.title)) for control in self.controls), default=0)
         room = self._width - title - _BESIDE if self._width else 0
-        self.set_picks([Pick(control.id, _line(control, title, room)) for control in self._controls])
+        self.set_picks([Pick(control.id, _line(control, title, room)) for control in self.controls])
 
     def action_step(self, step: int) -> None:
         if self.current_key:

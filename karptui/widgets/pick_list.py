@@ -70,7 +70,7 @@ class PickList(LineView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as every widget calls it
         super().__init__(id=id)
-        self._picks: tuple[Pick, ...] = ()
+        self.picks: tuple[Pick, ...] = ()
         self._rows: list[int] = []
         """By row of the whole list, which line is there; of the empty line before it -1."""
         self._row_of: list[int] = []
@@ -86,13 +86,9 @@ class PickList(LineView, can_focus=True):
     # Interface for the owner
 
     @property
-    def picks(self) -> tuple[Pick, ...]:
-        return self._picks
-
-    @property
     def current_key(self) -> str:
         """Key of the line under the cursor; empty without one."""
-        return self._picks[self._index].key if self._index is not None else ""
+        return self.picks[self._index].key if self._index is not None else ""
 
     def set_picks(self, picks: Sequence[Pick]) -> None:
         """Show lines in the place of those before; of several with one key the first."""
@@ -100,10 +96,10 @@ class PickList(LineView, can_focus=True):
         for pick in picks:
             by_key.setdefault(pick.key, pick)
         shown = tuple(by_key.values())
-        if shown == self._picks:
+        if shown == self.picks:
             return
         key = self.current_key
-        self._picks = shown
+        self.picks = shown
         self._rows, self._row_of = [], []
         for index, pick in enumerate(shown):
             self._rows += [-1, index] if pick.has_gap else [index]
@@ -118,11 +114,11 @@ class PickList(LineView, can_focus=True):
         self._refresh_changed()
 
     def move_to(self, key: str) -> None:
-        self._move(next(at for at in self._open if self._picks[at].key == key))
+        self._move(next(at for at in self._open if self.picks[at].key == key))
 
     @property
     def _open(self) -> Sequence[int]:
-        return [at for at, pick in enumerate(self._picks) if not pick.is_heading]
+        return [at for at, pick in enumerate(self.picks) if not pick.is_heading]
 
     # Moving
 
@@ -182,7 +178,7 @@ class PickList(LineView, can_focus=True):
         index = self._rows[number] if number < len(self._rows) else -1
         if index < 0:
             return _Row(_EMPTY, "pick-list--line")
-        pick = self._picks[index]
+        pick = self.picks[index]
         state = "heading" if pick.is_heading else "cursor" if index == self._index else ""
         return _Row(pick.content, f"pick-list--{state or ('hover' if index == self._hovered else 'line')}")
 
@@ -213,7 +209,7 @@ class PickList(LineView, can_focus=True):
             return -1
         row = self.scroll_offset.y + offset.y
         index = self._rows[row] if row < len(self._rows) else -1
-        return -1 if index < 0 or self._picks[index].is_heading else index
+        return -1 if index < 0 or self.picks[index].is_heading else index
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to a line and ask for it."""

@@ -294,7 +294,7 @@ class Documents:
 
     def __init__(self, originals: Originals, crds: Callable[[], str] = lambda: NEWEST.crds) -> None:
         self._originals, self._crds = originals, crds
-        self._text = ""
+        self.text = ""
         self._parsed: Parsed | None = None
         self._checked: Checked | None = None
         self._held_to: Schemas | None = None
@@ -312,12 +312,8 @@ class Documents:
         self._schemas = schemas
 
     def read(self, text: str) -> None:
-        if text != self._text:
-            self._text, self._parsed, self._checked = text, None, None
-
-    @property
-    def text(self) -> str:
-        return self._text
+        if text != self.text:
+            self.text, self._parsed, self._checked = text, None, None
 
     @property
     def is_taken_apart(self) -> bool:
@@ -333,7 +329,7 @@ class Documents:
     @property
     def parsed(self) -> Parsed:
         if self._parsed is None:
-            self._parsed = parse(self._text)
+            self._parsed = parse(self.text)
         return self._parsed
 
     @property

@@ -51,26 +51,22 @@ class Backoff:
     def __init__(self, waits: Waits) -> None:
         self._waits = waits
         self._lock = threading.Lock()
-        self._failures = 0
-        self._doublings = 0
-
-    @property
-    def failures(self) -> int:
+        self.failures = 0
         """Failures in a row."""
-        return self._failures
+        self._doublings = 0
 
     def next_seconds(self) -> float:
         """Return the delay after one more failure, in seconds."""
         with self._lock:
             step = min(LONGEST_SECONDS, FIRST_SECONDS * float(1 << min(self._doublings, 8)))
-            self._failures += 1
+            self.failures += 1
             self._doublings += 1
         return step * self._waits.between(0.5, 1.0)
 
     def reset(self) -> None:
         """Begin again with a second: something has worked."""
         with self._lock:
-            self._failures = self._doublings = 0
+            self.failures = self._doublings = 0
 
     def shorten(self) -> None:
         """Begin again with a second, as something else has worked; failures in a row still count as such."""

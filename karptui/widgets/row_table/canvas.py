@@ -53,14 +53,16 @@ class RowCanvas(LineView):
 
     def __init__(self, headings: Sequence[Heading]) -> None:
         super().__init__()
-        self._headings = tuple(headings)
-        self._rows: RowSequence = NoRows()
+        self.headings = tuple(headings)
+        """Every column, drawn or not."""
+        self.rows: RowSequence = NoRows()
         self._cursor = Cursor()
         self._sort: Sort | None = None
         self._picked = -1
-        self._is_wide = False
+        self.is_wide = False
+        """Whether every column is drawn and scrolled to, rather than dropped."""
         self._placeholder: tuple[tuple[str, Tone], ...] = ()
-        self._widths: tuple[Widths, ...] = tuple(Widths() for _ in self._headings)
+        self._widths: tuple[Widths, ...] = tuple(Widths() for _ in self.headings)
         self._layout = layouts.EMPTY
         self._offset_x = 0
         self._painter: Painter | None = None
@@ -72,17 +74,8 @@ class RowCanvas(LineView):
     # Interface for the owner
 
     @property
-    def rows(self) -> RowSequence:
-        return self._rows
-
-    @property
-    def headings(self) -> tuple[Heading, ...]:
-        """Every column, drawn or not."""
-        return self._headings
-
-    @property
     def layout_columns(self) -> tuple[Heading, ...]:
-        return tuple(self._headings[placed.index] for placed in self._layout.columns)
+        return tuple(self.headings[placed.index] for placed in self._layout.columns)
 
     @property
     def cursor_index(self) -> int:
@@ -92,24 +85,19 @@ class RowCanvas(LineView):
     def marked(self) -> frozenset[str]:
         return self._cursor.marked
 
-    @property
-    def is_wide(self) -> bool:
-        """Whether every column is drawn and scrolled to, rather than dropped."""
-        return self._is_wide
-
     def set_placeholder(self, *lines: tuple[str, Tone]) -> None:
         """Set the text shown if there are no rows."""
         if lines != self._placeholder:
             self._placeholder = lines
-            if not len(self._rows):
+            if not len(self.rows):
                 self.refresh()
 
     def set_headings(self, headings: Sequence[Heading]) -> None:
         """Take other columns; the rows that fit them must follow."""
-        self._headings = tuple(headings)
+        self.headings = tuple(headings)
         self._layout = layouts.EMPTY
-        self._widths = tuple(Widths() for _ in self._headings)
-        self._rows = NoRows()
+        self._widths = tuple(Widths() for _ in self.headings)
+        self.rows = NoRows()
         self._built.clear()
         self._picked = -1
         self._lay_out()
@@ -117,8 +105,8 @@ class RowCanvas(LineView):
 
     def set_wide(self, *, is_wide: bool) -> None:
         """Draw every column and scroll to those without room, or drop them."""
-        if is_wide != self._is_wide:
-            self._is_wide = is_wide
+        if is_wide != self.is_wide:
+            self.is_wide = is_wide
             self._offset_x = 0
             self._lay_out()
             self.refresh()
@@ -139,7 +127,7 @@ class RowCanvas(LineView):
             header = painter.header(self._sort, self._picked)
             return scrolled(header, self._layout, self._offset_x, body.width, painter.palette.header)
         index = first + y - HEADER_LINES
-        if index >= len(self._rows):
+        if index >= len(self.rows):
             return self._placeholder_line(y, body, painter.palette)
         row = self._row(index)
         self._drawn[y] = row
@@ -153,7 +141,7 @@ class RowCanvas(LineView):
         if row is None:
             if len(self._built) >= _CACHED_STRIPS:
                 del self._built[next(iter(self._built))]
-            row = self._built[index] = self._rows[index]
+            row = self._built[index] = self.rows[index]
         return row
 
     def _strip(self, row: Row, state: RowState, painter: Painter) -> Strip:
@@ -175,7 +163,7 @@ class RowCanvas(LineView):
 
     def _placeholder_line(self, y: int, body: Size, palette: Palette) -> Strip:
         first = max(HEADER_LINES, (body.height - len(self._placeholder)) // 2)
-        if len(self._rows) or not 0 <= y - first < len(self._placeholder):
+        if len(self.rows) or not 0 <= y - first < len(self._placeholder):
             return Strip.blank(body.width, palette.base)
         return palette.sentence(*self._placeholder[y - first], body.width)
 
@@ -194,7 +182,7 @@ class RowCanvas(LineView):
                 free=self._component("row-table--free"),
                 tones={tone: self._component(f"row-table--{tone}") for tone in Tone},
             )
-            self._painter = Painter(self._headings, self._layout, palette, self._body.width)
+            self._painter = Painter(self.headings, self._layout, palette, self._body.width)
             self._is_plain = palette.is_plain
         return self._painter
 
@@ -205,27 +193,27 @@ class RowCanvas(LineView):
 
     def _sample(self) -> range:
         """Return rows spread over the whole list, all of them when it is short."""
-        count = len(self._rows)
+        count = len(self.rows)
         return range(0, count, max(1, -(-count // _MEASURED_ROWS)))
 
     @property
     def visible_keys(self) -> tuple[str, ...]:
         seen = self._visible_range()
-        return tuple(self._rows.keys[seen.start : seen.stop])
+        return tuple(self.rows.keys[seen.start : seen.stop])
 
     def _visible_range(self) -> range:
         first = self.scroll_offset.y
-        return range(first, min(first + self._body.height, len(self._rows)))
+        return range(first, min(first + self._body.height, len(self.rows)))
 
     def _measure(self, indexes: range) -> None:
         """Let columns grow to the rows at these positions.
 
         They shrink again only when the list was empty in between.
         """
-        rows = self._rows
+        rows = self.rows
         drawn_widths = self._widths if indexes and len(rows) else ()
         widths = layouts.measure(
-            (self._row(index) for index in indexes if index < len(rows)), len(self._headings), drawn_widths
+            (self._row(index) for index in indexes if index < len(rows)), len(self.headings), drawn_widths
         )
         if widths != self._widths:
             self._widths = widths
@@ -234,7 +222,7 @@ class RowCanvas(LineView):
     def _lay_out(self) -> None:
         """Place the columns again for the current width, content and sort."""
         sorted_id = self._sort.column_id if self._sort else ""
-        layout = layouts.fit(self._headings, self._widths, self._body.width, is_wide=self._is_wide, sorted_id=sorted_id)
+        layout = layouts.fit(self.headings, self._widths, self._body.width, is_wide=self.is_wide, sorted_id=sorted_id)
         if layout != self._layout:
             self._layout = layout
             self._offset_x = min(self._offset_x, self._layout.last_offset(self._body.width))
@@ -242,13 +230,13 @@ class RowCanvas(LineView):
         self.refresh()
 
     def _resize_content(self) -> None:
-        self.resize_content(Size(self._body.width, len(self._rows) + HEADER_LINES))
+        self.resize_content(Size(self._body.width, len(self.rows) + HEADER_LINES))
 
     def _refresh_changed(self, *, everything: bool) -> None:
         if everything:
             self.refresh()
             return
-        top, count = self.scroll_offset.y, len(self._rows)
+        top, count = self.scroll_offset.y, len(self.rows)
         for y in range(HEADER_LINES, self._body.height):
             index = top + y - HEADER_LINES
             drawn = self._drawn.get(y)

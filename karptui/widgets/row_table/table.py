@@ -92,9 +92,9 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         Args:
             sort: the order they are in, for the arrow in the header.
         """
-        before_key, before_count = self._cursor.key, len(self._rows)
+        before_key, before_count = self._cursor.key, len(self.rows)
         is_first = before_count == 0
-        self._rows = rows
+        self.rows = rows
         self._built.clear()
         moved_by = self._cursor.replace(rows.keys)
         if sort != self._sort:
@@ -118,7 +118,7 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
 
     def _is_kept(self, press: Callable[[], None]) -> bool:
         """Keep a key for the rows to come; return whether there are none yet."""
-        if self._rows or not self.awaits_rows:
+        if self.rows or not self.awaits_rows:
             return False
         self._kept_keys = (*self._kept_keys, press)
         return True
@@ -138,9 +138,9 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         drawn = self._layout.columns
         if not drawn:
             return frozenset()
-        cells = self._row(self._cursor.index).cells if self._rows else ()
-        whole = {self._headings[p.index].id for p in drawn if not cells or not is_cut(cells[p.index], p)}
-        return frozenset(heading.id for heading in self._headings if heading.id not in whole)
+        cells = self._row(self._cursor.index).cells if self.rows else ()
+        whole = {self.headings[p.index].id for p in drawn if not cells or not is_cut(cells[p.index], p)}
+        return frozenset(heading.id for heading in self.headings if heading.id not in whole)
 
     def _lay_out(self) -> None:
         """Place the columns again, and post a message if they changed."""
@@ -183,7 +183,7 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
     def action_edge(self, step: int) -> None:
         if self._is_kept(partial(self.action_edge, step)):
             return
-        self._move_cursor(0 if step < 0 else len(self._rows) - 1)
+        self._move_cursor(0 if step < 0 else len(self.rows) - 1)
 
     def action_scroll_columns(self, step: int) -> None:
         """Scroll columns that have no room, past the pinned first one."""
@@ -215,7 +215,7 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         if self._picked in drawn:
             position = (drawn.index(self._picked) + step) % len(drawn)
         else:
-            ids = [self._headings[index].id for index in drawn]
+            ids = [self.headings[index].id for index in drawn]
             sorted_id = self._sort.column_id if self._sort else ""
             start = ids.index(sorted_id) if sorted_id in ids else -1
             position = (start + step) % len(drawn)
@@ -224,8 +224,8 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
 
     def action_sort_picked(self) -> None:
         """Ask for the order by the picked column, or for the reverse of the present one."""
-        if 0 <= self._picked < len(self._headings):
-            self.post_message(SortRequested(self, self._headings[self._picked].id))
+        if 0 <= self._picked < len(self.headings):
+            self.post_message(SortRequested(self, self.headings[self._picked].id))
         elif self._sort is not None:
             self.post_message(SortRequested(self, self._sort.column_id))
 
@@ -260,10 +260,10 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
             index = self._layout.column_at(x)
             if index is not None:
                 self._picked = -1
-                self.post_message(SortRequested(self, self._headings[index].id))
+                self.post_message(SortRequested(self, self.headings[index].id))
             return
         row = self.scroll_offset.y + offset.y - HEADER_LINES
-        if row < len(self._rows):
+        if row < len(self.rows):
             self._move_cursor(row)
             if event.chain == 2:
                 self.action_select()
