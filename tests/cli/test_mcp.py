@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from karptui.cli.main import build_parser, main
-from karptui.cli.mcp_server import OUTPUT, TOOL_OF, TOOLS, ToolError, command_line, input_schema, shortened
+from karptui.cli.mcp_tools import OUTPUT, TOOL_OF, TOOLS, ToolError, command_line, input_schema, shortened
 from karptui.cli.options import CLUSTER_FLAGS, PRICE_FLAGS, cluster_words
 from karptui.paths import own_command
 from tests.cli.conftest import Run
