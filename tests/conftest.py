@@ -17,6 +17,8 @@ from typing import Any, Final
 
 import hypothesis
 import pytest
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from karptui import crash
 from karptui.cli import loading
@@ -37,6 +39,9 @@ UNTIMED: Final[dict[str, Any]] = {"deadline": None, "suppress_health_check": [hy
 hypothesis.settings.register_profile("steady", max_examples=50, derandomize=True, database=None, **UNTIMED)
 hypothesis.settings.register_profile("thorough", max_examples=2000, **UNTIMED)
 hypothesis.settings.load_profile("steady")
+# Examples otherwise also hold constants of the modules that happen to be imported, so they would differ from run to
+# run; and each process would parse all of karptui for them.
+providers._get_local_constants = Constants  # noqa: SLF001 -- there is no setting for it
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
