@@ -14,8 +14,7 @@ demo: $(VENV)/.installed
 
 # Tests run in random order; -p no:randomly keeps the order of the files, --randomly-seed=N repeats a run.
 # Neighbouring tests share a process and its caches, until another process is idle.
-# Compiled modules are kept, even where the environment says otherwise: many tests start a Python of their own. Those of
-# karptui are compiled with the installation, by all processors, and not by each process of the first run.
+# Compiled modules are kept, even where the environment says otherwise: many tests start a Python of their own.
 # There are twice as many processes as processors: tests of terminals and servers spend much of their time waiting.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 2 )))
 test: $(VENV)/.installed-dev
@@ -70,16 +69,16 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(INSTALL) -e '.[cel]' || $(INSTALL) -e .
 	@touch $@
 
-# Tests import a small part of these packages; to compile all of it takes longer than to install it.
+# Tests import a small part of these packages; to compile all of it takes longer than to install it. While they are
+# installed, another process compiles what every test imports.
+ifdef LOCK
+INSTALL_DEV := $(INSTALL) --require-hashes -r $(LOCK) && $(INSTALL) --no-deps -e .
+else
+INSTALL_DEV := $(INSTALL) -e '.[dev]'
+endif
 $(VENV)/.installed-dev: export PIP_COMPILE := 0
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
-ifdef LOCK
-	$(INSTALL) --require-hashes -r $(LOCK)
-	$(INSTALL) --no-deps -e .
-else
-	$(INSTALL) -e '.[dev]'
-endif
-	@$(BIN)/python -m compileall -q -j 0 karptui
+	@$(BIN)/python -m compileall -q -x '/test_[^/]*$$' karptui tests & $(INSTALL_DEV); status=$$?; wait; exit $$status
 	@touch $@ $(VENV)/.installed
 
 # Packages that continuous integration installs, with hashes. Run it when pyproject.toml changes; needs uv.
