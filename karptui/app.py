@@ -122,10 +122,10 @@ class KarptuiApp(LivingApp):
             fleet_of: Returns the clusters of ``:fleet``; raises RequestError with a message.
             begins_with_fleet: Whether all clusters are shown first, and no cluster is followed meanwhile.
             evidence_of: Returns additional data about instance types and prices for a source.
-            tap_of: Returns what records the history of a source; None if it is not recorded.
+            tap_of: Returns the recorder of a source's history; None if it is not recorded.
             analyst_of: Creates the analyst, which works out why nodes are still here.
             tour: The tour through a story of the demo.
-            actions_of: Returns what changes the cluster of a source, at a past moment or not; raises RequestError.
+            actions_of: Returns the writer for a source's cluster, at a past moment or not; raises RequestError.
         """
         self._evidence_of: Callable[[Source | None], EvidenceSource] = evidence_of or (lambda _: EvidenceSource())
         self._analyst_of = analyst_of

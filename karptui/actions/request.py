@@ -87,7 +87,7 @@ def autoscalers_path(target: Target) -> str:
 
 
 def autoscalers_of(target: Target, listed: Document) -> tuple[Autoscaler, ...]:
-    """Return those HorizontalPodAutoscalers of a list that scale an object."""
+    """Return the HorizontalPodAutoscalers of a list that scale an object."""
     specs = [(str(item["metadata"]["name"]), item.get("spec") or {}) for item in listed.get("items") or ()]
     refs = [(name, spec, spec.get("scaleTargetRef") or {}) for name, spec in specs]
     return tuple(

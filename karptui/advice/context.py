@@ -265,7 +265,7 @@ class AdviceContext:
         return tuple(self._nodes_by_pool.get(pool.name, ()))
 
     def spot_nodes_of(self, pool: NodePool) -> list[StateNode]:
-        """Return those of them that are spot."""
+        """Return the spot nodes among them."""
         return [node for node in self.nodes_of(pool) if node.labels.get(CAPACITY_TYPE) == SPOT]
 
     def price(self, node: StateNode) -> float | None:

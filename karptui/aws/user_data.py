@@ -46,7 +46,7 @@ _KUBELET_LABELS: Final = frozenset(
         "topology.kubernetes.io/zone",
     }
 )
-"""Labels of Kubernetes' own domains that --node-labels may set, besides those of the kubelet's domains."""
+"""Labels of Kubernetes' own domains that --node-labels may set, in addition to the kubelet's domains."""
 _FLAG_FIELDS: Final = {
     "max-pods": "maxPods",
     "pods-per-core": "podsPerCore",

@@ -122,7 +122,7 @@ def _data(args: argparse.Namespace, source: Path, folder: Path) -> Path:
 
 
 def _verdict(inner: argparse.Namespace, file: Path, folder: Path) -> tuple[tuple[ClusterFinding, ...], list[str]]:
-    """Write ``verdict.md``, and return the findings and the notes about what is missing."""
+    """Write ``verdict.md``, and return the findings and the notes about missing data."""
     from karptui.cli.verdict import analysed_cluster
     from karptui.session.verdict import verdict_of_view
     from karptui.views.verdict.lines import money_text, verdict_values
@@ -187,7 +187,7 @@ def _instant(instant_ns: int | None) -> str:
 
 
 def _pictures(inner: argparse.Namespace, folder: Path, findings: tuple[ClusterFinding, ...]) -> list[str]:
-    """Save Nodes, the screen of the worst finding, and Events; return what could not be drawn."""
+    """Save Nodes, the screen of the worst finding, and Events; return the screens that could not be drawn."""
     import time
 
     from karptui.app import KarptuiApp
@@ -238,7 +238,7 @@ async def _wait_until_drawn(app: KarptuiApp, pilot: Pilot[Any], until: float) ->
         await pilot.pause(0.2)
         overview = app.session.overview()
         is_analysed = overview.analysed is not None and overview.analysed.is_complete
-        # All objects of a file are there at once: what is not ready after some seconds never will be.
+        # All objects of a file are read at once: a screen that is not ready after some seconds never will be.
         is_hopeless = overview.unready_because and time.monotonic() - began > _LOADED_SECONDS
         if overview.is_out_of_reach or is_hopeless or (is_analysed and app.session.verdict(app.now_ns())):
             break

@@ -120,7 +120,7 @@ def load(
         complaints += snapshot.problems
         complaints += [_unlisted_text(statuses[kind], snapshot.name) for kind in needed if statuses[kind].is_unread]
         notes += snapshot.notes
-        # Other kinds that karptui does not know have no influence on what it answers.
+        # Other unknown kinds do not influence the answers.
         skipped = [(kind, count) for kind, count in sorted(snapshot.unknown_kinds.items()) if ".karpenter." in kind]
         if skipped:
             counts = ", ".join(f"{count} {kind}" for kind, count in skipped)
@@ -144,7 +144,7 @@ class Following:
         source.start(self._mailbox)
 
     def update(self, seconds: float = 0.0) -> None:
-        """Take over what has arrived; wait for news before, up to a time limit."""
+        """Wait for new objects, up to a time limit, and apply those that have arrived."""
         if seconds:
             self._mailbox.wait_for_news(seconds)
         mail = self._mailbox.drain()

@@ -174,7 +174,7 @@ def resolve(args: argparse.Namespace, context: str | None) -> Connection:
 
 
 def history_tap(source: Source | None, config: Config, clock: Clock, path: Path | None = None) -> HistoryTap | None:
-    """Return what records the history of a live cluster, or of the demo; None if it is not recorded."""
+    """Return the recorder of a live cluster's or the demo's history; None if it is not recorded."""
     from karptui.clock import FrozenClock
     from karptui.files import files_are_forbidden
     from karptui.paths import history_file

@@ -41,7 +41,7 @@ def show_progress(text: str) -> None:
 
 
 def show_percent(done: int, total: int) -> None:
-    """Show how far a forecast or a simulation is, as its reporter."""
+    """Show the progress of a forecast or a simulation, as its reporter."""
     show_progress(f"{done * 100 // max(total, 1)} %")
 
 

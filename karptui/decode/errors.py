@@ -63,7 +63,7 @@ _WORDS: Final[Mapping[str, str]] = {
 }
 _GOT_WORDS: Final[Mapping[str, str]] = {**_WORDS, "int": "a number"}
 JSON_WORDS: Final[Mapping[type[Any], str]] = {type_: _GOT_WORDS.get(name, name) for type_, name in _TYPE_NAMES.items()}
-"""What a JSON value of each type is called in messages."""
+"""Names of JSON types in messages."""
 
 
 class _FieldAt(NamedTuple):

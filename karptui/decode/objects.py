@@ -130,7 +130,7 @@ def build_lease(wire: WireLease) -> Lease:
 
 _HTTPS: Final = 443
 _SELECTING: Final = ("objectSelector", "matchConditions")
-"""Fields by which a webhook is asked about some objects only; a namespace is no property of cluster-scoped ones."""
+"""Fields that limit a webhook to some objects; cluster-scoped objects have no namespace."""
 
 
 class WireWebhooks(WireObject):

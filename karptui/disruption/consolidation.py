@@ -98,7 +98,7 @@ class Refusal(msgspec.Struct, frozen=True):
     score: float = 0.0
     """The score of the Balanced policy, for its code."""
     no_place: NoPlace | None = None
-    """Why the first unschedulable pod has no place, if requested."""
+    """Why the first unschedulable pod fits nowhere, if requested."""
     type_names: tuple[str, ...] = ()
     """The cheaper types, cheapest first, if there are too few."""
     others_need: OthersNeed | None = None

@@ -29,7 +29,7 @@ class JointRemovals:
         """Prepare for simulations on a cluster.
 
         Args:
-            prices: What the user pays, compared with Karpenter's prices.
+            prices: The user's prices, compared with Karpenter's.
         """
         self._fleet = fleet
         self._prices = prices

@@ -153,7 +153,7 @@ class MethodRun:
                 )
 
     def as_likely(self, acting: MethodResult) -> tuple[Command, ...]:
-        """Return what Karpenter may do instead of the acting method's first command, as the order is random."""
+        """Return commands that are as likely as the acting method's first one, because the order is random."""
         first = acting.commands[0].candidates[0]
         match acting.method:
             case Method.EMPTINESS:
@@ -284,7 +284,7 @@ class NextPass(msgspec.Struct, frozen=True, eq=False):
     paused_by: tuple[str, ...]
     """NodeClaims without provider ID: Karpenter waits for them before a pass."""
     as_likely: tuple[Command, ...] = ()
-    """What Karpenter may do instead, if that was asked for."""
+    """Commands that are as likely, if requested."""
 
     @property
     def considered(self) -> tuple[frozenset[str], frozenset[str]]:

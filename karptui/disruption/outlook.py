@@ -61,7 +61,7 @@ class RemovalResult(msgspec.Struct, frozen=True, eq=False):
     moved: int = 0
     """Its pods that fit elsewhere; none if it is deleted before its replacement exists."""
     lost: int = 0
-    """Its pods that are evicted and not recreated, although Karpenter finds a place for them."""
+    """Its evicted pods that nothing recreates, although Karpenter reschedules them."""
     kept: int = 0
     """Its pods that may not be evicted now: Karpenter does not reschedule them."""
 

@@ -113,7 +113,7 @@ NO_HISTORY: Final = ClusterHistory()
 
 
 class NotCounted(msgspec.Struct, frozen=True, gc=False):
-    """Nodes of the cluster as it is that totals leave out."""
+    """Nodes of the unedited cluster that totals leave out."""
 
     unmanaged: int = 0
     """Nodes that Karpenter does not manage."""

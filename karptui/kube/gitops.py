@@ -66,7 +66,7 @@ class GitOpsOwner(msgspec.Struct, frozen=True, gc=False):
 def gitops_owner(
     kind: str, name: str, labels: Mapping[str, str], annotations: Mapping[str, str], managers: Collection[str] = ()
 ) -> GitOpsOwner | None:
-    """Return what applies an object from Git, or None if nothing shows that.
+    """Return the tool that applies an object from Git, or None if nothing shows one.
 
     Args:
         kind: Kind of the object, and

@@ -164,10 +164,10 @@ class Webhook(msgspec.Struct, frozen=True, gc=False):
     port: int
     """Of the Service."""
     rules: tuple[tuple[frozenset[str], frozenset[str], frozenset[str]], ...]
-    """Operations, API groups, and resources such as ``pods/eviction`` or ``*/*``, about which it is asked."""
+    """Operations, API groups and resources (``pods/eviction``, ``*/*``) that it reviews."""
 
     def is_asked(self, operation: str, group: str, resource: str) -> bool:
-        """Return whether it is asked about an operation on a resource, or a subresource such as ``pods/eviction``."""
+        """Return whether it reviews an operation on a resource, or on a subresource such as ``pods/eviction``."""
         of, _, part = resource.partition("/")
         named = {resource, "*/*", *((f"{of}/*", f"*/{part}") if part else ("*",))}
         asked = ({operation, "*"}, {group, "*"}, named)

@@ -118,7 +118,7 @@ def of_periods(
 
     Args:
         workloads: Active pods by ``Kind/namespace/name`` of their workload.
-        hours: Length of usage that is asked for.
+        hours: Requested length of usage.
     """
     cpu: dict[tuple[str, str], Counter[int]] = {}
     memory: dict[tuple[str, str], int] = {}

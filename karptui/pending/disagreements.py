@@ -267,7 +267,7 @@ def held_by(
     now_ns: int,
     version: str = "",
 ) -> Disagreement | None:
-    """Return what keeps a pod pending whatever Karpenter launches; None without it.
+    """Return the cause that keeps a pod pending whatever Karpenter launches; None without one.
 
     Args:
         messages: Messages of Karpenter and the scheduler.
@@ -318,7 +318,7 @@ def held_by(
 
 
 def _old_labels(pod: Pod, messages: PodMessages, state: ClusterState) -> Disagreement | None:
-    """Return what kube-scheduler and Karpenter read differently in the labels that volumes name; None without it.
+    """Return a volume label that kube-scheduler and Karpenter read differently; None without one.
 
     Rules: ``VolumeZone`` and ``TranslateInTreePVToCSI`` of Kubernetes: in-tree volumes get the label of their driver.
     """
@@ -340,7 +340,7 @@ def _old_labels(pod: Pod, messages: PodMessages, state: ClusterState) -> Disagre
 
 
 def _unbound(claim: PersistentVolumeClaim, state: ClusterState, now_ns: int) -> Disagreement | None:
-    """Return what keeps a claim from being bound; None if nothing is known to."""
+    """Return the cause that keeps a claim unbound; None if unknown."""
     if not (claim.volume_name or claim.storage_class_name):
         classes = state.of(Kind.STORAGE_CLASS).values()
         has_default = Kind.STORAGE_CLASS in state.unread or any(each.is_default for each in classes)

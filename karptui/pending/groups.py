@@ -113,7 +113,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def is_disputed(self) -> bool:
-        """Whether anyone disagrees; about a selected node that does not exist nobody does."""
+        """Whether there is a disagreement; there is none about a selected node that does not exist."""
         return any(disagreement.code is not DisagreementCode.HOST_GONE for disagreement in self.disagreements)
 
     @property

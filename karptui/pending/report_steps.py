@@ -114,7 +114,7 @@ class ReportSteps:
         return True
 
     def explanation(self, pod: Pod) -> PodExplanation | None:
-        """Return why a pod is scheduled on its node, or nowhere; None for a pod that was not in the run."""
+        """Return the explanation of a pod's placement, or of none; None for a pod that was not in the run."""
         group = next((p for p in self._groups.values() if pod.uid in {pod.uid for pod in p.pods}), None)
         if group is None or group.cause not in ENGINE or self.solution is None:
             return None

@@ -83,7 +83,7 @@ class DaemonPod:
 
     @property
     def likeness(self) -> tuple[object, ...]:
-        """What pods with equal results have in common; the pod's name matters only if it has host ports."""
+        """Key of pods with equal results; the pod's name is part of it only if it has host ports."""
         return self.daemonset_key, self.host_ports and self.key, self.template, self.given_terms
 
     def compatible_types(

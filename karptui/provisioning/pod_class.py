@@ -1,4 +1,4 @@
-"""Classes of equivalent pods, and what they require after each relaxation.
+"""Classes of equivalent pods, and their requirements after each relaxation.
 
 Rules: ``pkg/scheduling/requirements.go``.
 """

@@ -35,7 +35,7 @@ _CHART_WIDTH: Final = 60
 
 
 async def from_history(host: Host, read: Callable[[Path, int | None], AnswerT]) -> AnswerT | str:
-    """Return what a thread reads from the followed cluster's history, up to the moment shown; or why it cannot."""
+    """Read the followed cluster's history in a thread, up to the moment shown; return the reason if it cannot."""
     history, shown = host.moments.history(), host.moments.shown
     if not isinstance(history, Path):
         return history

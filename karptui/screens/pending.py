@@ -200,7 +200,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         return self._remedies.get((report,), lambda: remedy_entries(report))
 
     def placeholder(self, rows: Rows[RemedyEntry]) -> Pieces:
-        """Return why no change helps, or the progress of the trials."""
+        """Return the reason that no change helps, or the progress of the trials."""
         if rows.total:
             return super().placeholder(rows)
         report = self._detail.remedies if self._detail is not None else None

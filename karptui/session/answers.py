@@ -290,7 +290,7 @@ class ReplayState(NamedTuple):
     moves: bool = False
     """Whether another question would be answered on a newer cluster."""
     is_due: bool = False
-    """Whether the question is old enough to be asked again if the cluster has changed."""
+    """Whether the answer is old enough to be computed again if the cluster has changed."""
 
 
 class Forecast(NamedTuple):

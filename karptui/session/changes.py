@@ -78,7 +78,7 @@ def versions_between(history: History, from_ns: int, to_ns: int) -> Iterator[Cha
 
 
 def changes_in(path: Path, since: PastTime, until_ns: int | None = None) -> ChangeSet:
-    """Return what changed in a history from an instant to another one, by default the last recorded one.
+    """Return the changes in a history between two instants, by default up to the last recorded one.
 
     Raises:
         HistoryError: as of `changes_of`, or if the history cannot be opened.

@@ -264,6 +264,6 @@ def controller_counts(view: ClusterView, name: str) -> ControllerCounts | None:
 
 
 def created_lately(created_ns: Iterable[int], now_ns: int) -> int:
-    """Return how many creation times are within ``LATELY_SECONDS``."""
+    """Return the number of creation times within ``LATELY_SECONDS``."""
     since_ns = now_ns - LATELY_SECONDS * NS_PER_SECOND
     return sum(instant_ns >= since_ns for instant_ns in created_ns)

@@ -90,7 +90,7 @@ def _namespace_deleted_ns(view: ClusterView) -> int:
 
 
 def _replicas(info: ControllerInfo | None, deployment: Workload | None, pods: int) -> int | None:
-    """Return how many replicas Karpenter's Deployment asks for; None if unknown.
+    """Return the desired replicas of Karpenter's Deployment; None if unknown.
 
     They are unknown if no pod was listed although the Deployment counts some: its namespace was not listed.
     Of a live cluster's Deployments only the metadata is watched; Karpenter's is read once a minute.

@@ -152,7 +152,7 @@ class Timeline:
 
 
 def _events_of_statuses(view: ClusterView) -> Iterator[Event]:
-    """Yield why pods failed or cannot be created, if only statuses tell it."""
+    """Yield the reasons of failed and refused pods that only statuses show."""
     from karptui.session.status_events import events_of_pods, events_of_workloads  # noqa: PLC0415 - of files only
 
     failed = [pod for pod in view.state.pods.values() if pod.trouble.failure]

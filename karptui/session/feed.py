@@ -58,7 +58,7 @@ class Feed:
         self.follower.analyst.look_at(focus)
 
     def want_usage(self) -> None:
-        """Announce that live usage is on the screen: metrics-server is asked more often then."""
+        """Announce that live usage is on the screen, so that metrics-server is queried more often."""
         self.follower.want_usage()
 
     def refresh_source(self) -> None:

@@ -45,7 +45,7 @@ class ClusterFigures(msgspec.Struct, frozen=True):
 
 
 class MemberLine(msgspec.Struct, frozen=True):
-    """What the process of one cluster prints: its state at an instant."""
+    """State of one cluster at an instant, as printed by its process."""
 
     figures: ClusterFigures | None = None
     """None until nodes have been read."""

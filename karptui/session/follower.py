@@ -46,7 +46,7 @@ class ClusterFollower:
         self.trouble = ""
         """Error message if some changes could not be merged."""
         self._state = state
-        """The newest state; newer than the view only if no view could be made of it."""
+        """The newest state; newer than the view only if building its view failed."""
         self._is_behind = False
         """Whether the newest state has no view."""
         self._left_out: dict[tuple[Kind, str], str] = {}

@@ -81,7 +81,7 @@ class HistoryReport(msgspec.Struct, frozen=True):
     steps: tuple[HistoryStep, ...]
     pools: tuple[str, ...]
     predictions: Mapping[PredictionKind, Share]
-    """How many of karptui's predictions came true."""
+    """Share of karptui's predictions that came true."""
 
 
 class RecordedHistory(msgspec.Struct, frozen=True):
@@ -103,7 +103,7 @@ class Past(msgspec.Struct, frozen=True):
     refused: tuple[tuple[int, str, str], ...]
     """Instant, NodePool and offering of each."""
     predictions: Mapping[PredictionKind, Share]
-    """How many of karptui's predictions came true."""
+    """Share of karptui's predictions that came true."""
 
 
 def default_step(from_ns: int, to_ns: int) -> int:

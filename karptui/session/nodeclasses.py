@@ -125,13 +125,13 @@ class UnreadClasses(NamedTuple):
         return Absence.UNREAD if exists else Absence.UNKNOWN
 
     def why_no_types(self, pool: NodePool) -> str:
-        """Return why a NodePool has no known types: its EC2NodeClass was neither read nor assumed."""
+        """Return the reason that a NodePool has no known types: its EC2NodeClass was neither read nor assumed."""
         absence = self.absence(pool)
         return f"{absence}, and no node shows its zone" if absence is Absence.UNREAD else absence
 
 
 def unread_classes(view: ClusterView) -> UnreadClasses:
-    """Return which NodeClasses of a view were not read.
+    """Return the NodeClasses of a view that were not read.
 
     A complete list from a cluster is trusted: a NodeClass that is not in it does not exist. Files may lack some.
     """

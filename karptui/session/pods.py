@@ -115,7 +115,7 @@ class PodEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
         return bool(self.kept_by) or self.protection(now_ns).is_active
 
     def protection_text(self, now_ns: int) -> str:
-        """Return how Karpenter treats the pod when its node is removed.
+        """Return Karpenter's treatment of the pod when its node is removed.
 
         ``do-not-disrupt`` if that protects now, with its duration; ``PDB front`` if that PodDisruptionBudget
         allows no eviction, ``PDBs`` and their names if several select it; ``DaemonSet``, ``static`` or nothing.

@@ -118,7 +118,7 @@ class Share(msgspec.Struct, frozen=True):
 
 
 def mark_of(entry: LedgerEntry) -> Mark:
-    """Return what a history keeps of a decided prediction: its outcome as ``code``, and why it differs as ``text``."""
+    """Return a decided prediction as a mark: its outcome as ``code``, and the reason of a difference as ``text``."""
     prediction = entry.prediction
     is_pod = prediction.kind is PredictionKind.PLACEMENT
     expected = f"Node/{prediction.node}" if prediction.node else f"NodePool/{prediction.nodepool}"
@@ -163,7 +163,7 @@ class Ledger:
     def saw(
         self, state: ClusterState, pending: PendingReport | None, next_report: NextReport | None, now_ns: int
     ) -> tuple[LedgerEntry, ...]:
-        """Return the predictions that are decided by a newer state, and note what is predicted now.
+        """Return the predictions that a newer state decides, and add the current predictions.
 
         Args:
             pending: Where pending pods go, as of this state or an older one; None if unknown.
@@ -239,7 +239,7 @@ class Ledger:
         )
 
     def _overtaken(self, prediction: Prediction, state: ClusterState) -> Because:
-        """Return what changed since a prediction that explains another outcome."""
+        """Return the change since a prediction that explains another outcome."""
         if self._edited_ns > prediction.at_ns:
             return Because.EDITED
         if self._refused_ns > prediction.at_ns:

@@ -31,7 +31,7 @@ def is_out_of_reach(view: ClusterView) -> bool:
 
 
 def out_of_reach(statuses: Mapping[str, KindStatus]) -> str:
-    """Return why blockers cannot be shown until a permission is granted or Karpenter is installed; else nothing."""
+    """Return the reason that blockers cannot be shown (a permission, no Karpenter); empty if they can."""
     for kind in NEEDED_FOR_WHY:
         status = statuses.get(str(kind))
         if status is not None and status.is_unread:
@@ -59,7 +59,7 @@ def is_on_the_way(view: ClusterView, kind: Kind) -> bool:
 
 
 def unsimulated_because(unread: Container[str]) -> str:
-    """Return which kinds that every simulation rests on were not read: without pods every node would look empty."""
+    """Return unread kinds that every simulation needs: without pods every node would look empty."""
     missing = [plural(kind) for kind in NEEDED_FOR_WHY if kind in unread]
     return f"nothing can be simulated: {first_of(missing, len(missing))} were not read" if missing else ""
 

@@ -98,7 +98,7 @@ class RemovedNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def removed_node(history: History, name: str, now_ns: int, prices: NodePrices | None = None) -> RemovedNode | None:
-    """Return why a node was removed, by its name or its NodeClaim's; None if the history has no such removal.
+    """Return the removal of a node, by its name or its NodeClaim's; None if the history has none.
 
     Args:
         now_ns: Later removals do not count.

@@ -34,7 +34,7 @@ def recommendations_of(
     history: Path | None,
     now_ns: int,
 ) -> Recommendations:
-    """Return those of the VerticalPodAutoscalers; if there are none or they may not be listed, by recorded usage.
+    """Return the VerticalPodAutoscalers' recommendations; without any, those by recorded usage.
 
     Args:
         live: As `live_vpas` returns; a snapshot's are in the inventory.

@@ -18,7 +18,7 @@ def plural(kind: str) -> str:
 
 
 def seen_ns(status: KindStatus | None, now_ns: int) -> int:
-    """Return the newest instant at which a kind's objects are known to be as they are: now while they are followed."""
+    """Return the newest instant at which a kind's objects are known to be current: now while they are followed."""
     if status is None or status.phase == "live" or not status.last_contact_ns:
         return now_ns
     return min(status.last_contact_ns, now_ns)

@@ -30,7 +30,7 @@ JOB_RETRY_NS: Final = 15 * MINUTE_NS
 
 
 def events_of_pods(view: ClusterView, failed: Sequence[Pod], pause: Pause = no_pause) -> Iterator[Event]:
-    """Yield why pods failed, unless an event tells it, or a pod that runs has replaced one that was rejected."""
+    """Yield the reasons of failed pods, unless an event has it or a running pod has replaced a rejected one."""
     events = view.state.events.values() if failed else ()
     with_events = {(event.reason, event.involved_namespace, event.involved_name) for event in events}
     newest = _newest_running(view, failed, pause)
@@ -43,7 +43,7 @@ def events_of_pods(view: ClusterView, failed: Sequence[Pod], pause: Pause = no_p
 
 
 def events_of_workloads(view: ClusterView, now_ns: int) -> Iterator[Event]:
-    """Yield why workloads cannot create pods, unless an event tells it; their condition is true until now."""
+    """Yield the reasons that workloads cannot create pods, unless an event has it; the condition is still true."""
     # A Deployment repeats the condition of its ReplicaSet.
     kind = Kind.REPLICASET if view.state.of(Kind.REPLICASET) else Kind.DEPLOYMENT
     workloads = (*view.state.of(kind).values(), *view.state.of(Kind.REPLICATION_CONTROLLER).values())
@@ -61,7 +61,7 @@ def events_of_workloads(view: ClusterView, now_ns: int) -> Iterator[Event]:
 
 
 def events_of_jobs(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> Iterator[Event]:
-    """Yield that Jobs have fewer pods than they should, unless an event tells why: their status does not."""
+    """Yield Jobs with fewer pods than desired, unless an event has the reason, which their status lacks."""
     late_ns = now_ns - JOB_LATE_NS
     jobs = [
         (job, job.job)

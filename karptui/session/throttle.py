@@ -95,10 +95,10 @@ class Keyboard:
         return now - self._pressed_at < KEY_SECONDS
 
     def rest_seconds(self, now: float, work_seconds: float = TURN_SECONDS) -> float:
-        """Return how long a thread leaves the processor to the screen, which draws a key or expects the next one.
+        """Return the pause of a thread for the screen, which draws a key or expects the next one.
 
         Args:
-            work_seconds: how long the thread would work without a pause.
+            work_seconds: Time that the thread would work without a pause.
         """
         since = now - self._pressed_at
         if DRAWN_SECONDS <= since < NEXT_SECONDS - work_seconds:

@@ -167,7 +167,7 @@ def _pinned_to(group: PendingGroup) -> Iterator[str]:
 
 
 def _refusal_of_daemon(group: PendingGroup) -> str:
-    """Return why kube-scheduler refuses the node of a DaemonSet's pod; empty if that lacks room."""
+    """Return kube-scheduler's reason to refuse the node of a DaemonSet's pod; empty if it lacks room."""
     message = group.messages.scheduler
     text = message.message.partition(" preemption: ")[0] if message is not None and group.cause is Cause.DAEMON else ""
     reasons = [reason for reason in _REASON.findall(text) if "node affinity/selector" not in reason]

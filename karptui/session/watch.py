@@ -99,7 +99,7 @@ class Watch:
         if unready_because(view):
             return False
         if self.verdict is None and view.advice is None:
-            # Until everything has been looked at once, the analyst may have waited for prices or permissions.
+            # Until every check has run once, the analyst may have waited for prices or permissions.
             self.follower.analyse(self._clock.now_ns())
             return False
         return self.follower.analyst.wait_until_at_rest(0)
@@ -137,7 +137,7 @@ def losses_of(view: ClusterView) -> Iterator[tuple[str, str]]:
 
 
 def unhealthy_because(watch: Watch, now_ns: int) -> str:
-    """Return why the cluster is not followed, or its data is too old; empty if all is well."""
+    """Return the reason that the cluster is not followed or its data is too old; else empty."""
     if watch.follower.failure:
         return watch.follower.failure
     view = watch.follower.view

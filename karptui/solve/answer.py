@@ -208,7 +208,7 @@ def ranked(
 
 
 def _difference_text(ours: float, theirs: float, noun: str) -> str:
-    """Return by how many the second value is higher: ``2 pods``, or ``2 more pods`` if the first is not zero."""
+    """Return the increase to the second value: ``2 pods``, or ``2 more pods`` if the first is not zero."""
     return counted(int(theirs - ours), f"more {noun}" if ours else noun)
 
 

@@ -111,7 +111,7 @@ def path_in(group: str, namespace: str, resource: str) -> str:
 
 
 def places(client: ProxyClient, *, read_seconds: float) -> Iterator[Home]:
-    """Yield the namespaces where Karpenter may be, the best proof first; asks the server only for what is needed.
+    """Yield the namespaces where Karpenter may be, the best proof first; sends only the requests it needs.
 
     Raises:
         SourceError: when the server does not answer.

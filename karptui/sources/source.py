@@ -131,7 +131,7 @@ class LocalSource:
 
 
 class Tap(Protocol):
-    """Records what is put into a mailbox; may be called from any thread."""
+    """Records everything put into a mailbox; may be called from any thread."""
 
     def put(self, kind: Kind, head: Mapping[str, str], lines: Mapping[str, bytes | None]) -> None:
         """Take changed objects as lines of a watch, and None for deleted ones.

@@ -157,7 +157,7 @@ def forecast_of(base: WhatIfBase, edited: EditedCluster | None = None) -> Foreca
 
 
 def played_with(common: tuple[WhatIfBase, int], edits: Sequence[AnyEdit], reporter: Reporter) -> Played:
-    """Forecast a cluster with edits, for ``each``; what is common is the cluster and the length of the forecast."""
+    """Forecast a cluster with edits, for ``each``; the cluster and the horizon are common to all."""
     base, horizon_ns = common
     return forecast_of(base, apply(base, edits) if edits else None).play(horizon_ns=horizon_ns, reporter=reporter)
 
@@ -240,7 +240,7 @@ def seconds_to_last(gone: Mapping[str, int], now_ns: int) -> int:
 
 
 _LIFTED: Final = frozenset({Code.POD_DND, Code.NODE_DND, Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE})
-"""Blockers that the forecast lifts; disruption budgets apply as they are."""
+"""Blockers that the forecast lifts; disruption budgets still apply."""
 
 
 class RemovalForecasts(_Forecasts):

@@ -81,7 +81,7 @@ class GroupDrain(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(node.node for node in self.nodes if node.empty_ns is None)
 
     def waited_ns(self, held: HeldPod) -> int:
-        """Return how long a pod's eviction was refused."""
+        """Return the time during which a pod's eviction was refused."""
         return (self.until_ns if held.until_ns is None else held.until_ns) - held.from_ns
 
 

@@ -287,7 +287,7 @@ def _static_nodes(case: VerdictCase, name: str) -> tuple[int, int]:
 def _drifted_behind(case: VerdictCase, pool: str, refusals: Sequence[LaunchRefusal]) -> list[Condition]:
     """Return the condition Drifted of a NodePool's nodes if all replacements of drifted nodes were refused.
 
-    Karpenter does not always report what it launches for. If no pod is pending, and drift may go on, it is drift:
+    Karpenter does not always report the cause of a launch. If no pod is pending and drift may continue, it is drift:
     consolidation comes after it.
     """
     refused, first_ns = {refusal.nodeclaim for refusal in refusals}, min(refusal.first_ns for refusal in refusals)
@@ -341,7 +341,7 @@ def unsynced_claims(case: VerdictCase) -> list[Blocker]:
 
 
 def stopping_refusal(case: VerdictCase) -> str:
-    """Return why the oldest NodeClaim without provider ID, which stops everything, was refused; empty if it was not.
+    """Return the error of the oldest NodeClaim without provider ID, which pauses Karpenter; empty if not refused.
 
     A young NodeClaim that was not refused may be launched at any moment.
     """

@@ -350,7 +350,7 @@ def _vanished(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield nodes that are short of something, and evictions for want of it: by resource, as far as that is told."""
+    """Yield nodes under pressure, and evictions for lack of a resource, by resource if known."""
     for pressure, resources in _PRESSURES.items():
         evictions_by_resource, reclaimed = _evictions(case, resources), _reclaimed(case, resources)
         usual = max(evictions_by_resource, key=lambda name: len(evictions_by_resource[name]), default="")

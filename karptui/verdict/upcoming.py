@@ -86,14 +86,14 @@ def _expiry(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _protected_until(line: VerdictNode, end_ns: int, case: VerdictCase) -> tuple[str, ...]:
-    """Return the protected pods of a node whose protection lasts until an instant, as far as can be told."""
+    """Return the pods of a node whose protection is expected to last until an instant."""
     blockers = line.findings.blockers if line.findings is not None else ()
     ending = {blocker.object_key for blocker in blockers if not _lasts(blocker, end_ns, case)}
     return tuple(key for key in line.protected_pods if key not in ending)
 
 
 def _lasts(blocker: Blocker, end_ns: int, case: VerdictCase) -> bool:
-    """Return whether a blocker lasts until an instant, as far as can be told.
+    """Return whether a blocker is expected to last until an instant.
 
     A rollout or an eviction uses up a PodDisruptionBudget for a while. One that allows no eviction now counts if it has
     done so for as long as is left.

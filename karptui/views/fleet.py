@@ -21,7 +21,7 @@ CONNECTING: Final = "connecting"
 
 
 def verdict_text(row: FleetRow) -> str:
-    """Return why the data of a cluster is not current, else its worst finding."""
+    """Return the reason that a cluster's data is not current, else its worst finding."""
     figures = row.line.figures
     if row.trouble:
         return f"✘ {row.trouble}"
@@ -121,7 +121,7 @@ def sums_text(rows: Sequence[FleetRow], now_ns: int) -> str:
 
 
 def top_bar(rows: Sequence[FleetRow], now_ns: int) -> TopBarValues:
-    """Return the top bar: how many clusters there are, and how many of them are current."""
+    """Return the top bar: the number of clusters, and of those with current data."""
     current = sum(row.is_current(now_ns) for row in rows)
     health = f"● {current} of {len(rows)} current"
     tone = Tone.GOOD if current == len(rows) else Tone.WARNING

@@ -245,7 +245,7 @@ def table_of(steps: Sequence[HistoryStep]) -> TableSpec[HistoryStep]:
 
 
 def prediction_text(predictions: Mapping[PredictionKind, Share]) -> str:
-    """Return how many predictions came true: ``predictions: 125 of 127 placements right (98 %)``; empty without any."""
+    """Return the share of right predictions: ``predictions: 125 of 127 placements right (98 %)``; empty without any."""
     parts = []
     for kind, share in predictions.items():
         if share.percent is not None:
@@ -334,7 +334,7 @@ def sparklines(steps: Sequence[HistoryStep]) -> Iterator[Pieces]:
 
 
 def sum_lines(steps: Sequence[HistoryStep], predictions: Mapping[PredictionKind, Share]) -> Iterator[Pieces]:
-    """Yield what happened in all steps, and the share of predictions that came true; nothing if nothing is recorded."""
+    """Yield the sums over all steps, and the share of predictions that came true; nothing without records."""
     counted_steps = [step for step in steps if step.launches is not None]
     if not counted_steps:
         return

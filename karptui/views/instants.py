@@ -162,7 +162,7 @@ def unready_line(overview: Overview, doing: str) -> tuple[str, Tone]:
 
 
 def freshness(overview: Overview, now_ns: int) -> Pieces:
-    """Return the time of the analysis, how far it lags behind the cluster, and what is still being simulated."""
+    """Return the time of the analysis, its lag behind the cluster, and the progress of simulations."""
     analysis = overview.analysed
     if analysis is None:
         return (unready_line(overview, "being computed"),)

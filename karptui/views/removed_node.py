@@ -19,7 +19,7 @@ _MOST_NAMES = 5
 
 
 def removed_lines(removed: RemovedNode, now_ns: int) -> Iterator[Pieces]:
-    """Yield why a node was removed: its life, the command, cost, its pods, and Karpenter's words."""
+    """Yield the history of a removed node: its life, the command, cost, its pods, and Karpenter's messages."""
     yield (("The node is gone.", Tone.STRONG),)
     if removed.namesakes > 1:
         yield ((f"{removed.namesakes} removed nodes had this name; this is the last of them.", Tone.NORMAL),)

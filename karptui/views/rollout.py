@@ -30,7 +30,7 @@ _FEW: Final = 3
 
 
 def headline(report: RolloutReport) -> str:
-    """Return whether everything is rolled out, else how far, the time left, or what it waits for."""
+    """Return whether everything is rolled out, else the progress, the time left or the obstacle."""
     nodes = {node.name: node for group in report.groups for node in group.nodes}
     current = sum(1 for node in nodes.values() if node.state is NodeState.CURRENT)
     left = [node for node in nodes.values() if node.state in (NodeState.OLD, NodeState.LEAVING)]

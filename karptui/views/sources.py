@@ -63,7 +63,7 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
     """Return a notice if data is missing or stale, else None.
 
     Args:
-        consequences: By kind, what the screen cannot show without it.
+        consequences: By kind, the part of the screen that needs it.
     """
     if gone := [s for s in statuses.values() if s.phase in ("disconnected", "stale")]:
         worst = max(gone, key=_badness)

@@ -1,4 +1,4 @@
-"""The accuracy of a result: what is exact, approximated or not modelled."""
+"""The accuracy of a result: exact, approximated and unmodelled rules."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Reasons:
         self._ignored = {pod.pod.uid: pod for pod in outcome.prepared.ignored}
 
     def of(self, pod: Pod) -> tuple[str, str]:
-        """Return why a pod is unschedulable, and the gate that excluded it, if any."""
+        """Return the reason that a pod is unschedulable, and the gate that excluded it, if any."""
         if (ignored := self._ignored.get(pod.uid)) is not None:
             return passed_over_text(ignored), ""
         if (node := self._outcome.refused.get(pod.key)) is not None:

@@ -190,7 +190,7 @@ class YamlEditor(SparingTextArea):
         return True
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """Return which keys are text or belong to the list of completions."""
+        """Return the keys that are text or belong to the list of completions."""
         completion_keys = ("up", "down", "tab", "enter", "escape")
         return (self.completions.is_open and key in completion_keys) or super().check_consume_key(key, character)
 

@@ -110,8 +110,8 @@ def test_a_pods_history_is_read_like_a_copy(
 
 @pytest.mark.parametrize(("commands", "message"), [
     ('echo "Error from server (NotFound): pods not found" >&2; exit 1', "Error from server (NotFound)"),
-    ("head -c 100000 /dev/zero | tr '\\0' x", "what it sent is damaged"),
-    ("exit 0", "what it sent is damaged"),
+    ("head -c 100000 /dev/zero | tr '\\0' x", "the received history is damaged"),
+    ("exit 0", "the received history is damaged"),
     ("exit 3", "damaged"),
     ("tar cf - -C /etc hostname; exit 3", "kubectl ended with status 3"),
     ("tar cf - -C /etc hostname", "it sent something else"),

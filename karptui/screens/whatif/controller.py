@@ -352,7 +352,7 @@ class WhatIf:
         return len(sheets)
 
     async def _sheets_of(self, scenarios: Sequence[Scenario]) -> list[Sheet]:
-        """Return a sheet for each saved scenario, which keeps its name unless that is made of its edits."""
+        """Return a sheet for each saved scenario, with its name unless that was derived from its edits."""
         sheets = [sheet_of(scenario) for scenario in scenarios]
         for sheet in sheets:
             await self._reader.remember(sheet.text)

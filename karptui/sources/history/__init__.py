@@ -1,3 +1,3 @@
-"""History: a local record of what a cluster looked like, and what karptui said about it."""
+"""History: a local record of a cluster's states and of karptui's findings about them."""
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ class Recorder:
 
     @property
     def is_full(self) -> bool:
-        """Whether what is taken is to be written before more is taken."""
+        """Whether taken changes must be written before more are taken."""
         return len(self._pending) >= PIECE
 
     def open(self) -> bool:
@@ -221,7 +221,7 @@ class Recorder:
             self._failures += 1
             if self._failures >= MOST_FAILURES:
                 self.trouble = str(error)
-        except Exception as error:  # noqa: BLE001  what is followed must go on
+        except Exception as error:  # noqa: BLE001  the cluster must still be followed
             during = "recording the history"
             self.trouble = crash.message(error, during, crash.record(error, during))
         else:

@@ -43,7 +43,7 @@ _T = TypeVar("_T")
 
 
 class FrameState(IntEnum):
-    """How far a frame is."""
+    """Progress of a frame."""
 
     SMALL = 0
     """The changes of a moment."""
@@ -95,7 +95,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pool: str = ""
     """NodePool of a disrupted node or a refused launch."""
     text: str = ""
-    """The text of the verdict or of Karpenter, or the reason of a disruption; empty where the objects tell it."""
+    """Text of the verdict or Karpenter, or the reason of a disruption; empty if the objects have it."""
     cost_per_hour: float | None = None
     severity: str = ""
 

@@ -129,7 +129,7 @@ class HistoryTap:
         during = "sending changes to the process that records the history"
         try:
             self._record(evidence)
-        except Exception as error:  # noqa: BLE001  what is followed must go on
+        except Exception as error:  # noqa: BLE001  the cluster must still be followed
             self.trouble = crash.message(error, during, crash.record(error, during))
         self.is_recording = False
         self._queue.clear()

@@ -70,7 +70,7 @@ def copy_history(pod: WatchPod, kubectl_flags: Sequence[str], folder: Path) -> P
         kubectl_flags: flags that choose the cluster, such as ``--context=prod``.
 
     Raises:
-        HistoryError: if kubectl is missing or fails, or what it prints is no history.
+        HistoryError: if kubectl is missing or fails, or its output is no history.
     """
     path = folder / f"{pod.name}.karptui"
     target = ["--namespace", pod.namespace, pod.name]
@@ -88,7 +88,7 @@ def copy_history(pod: WatchPod, kubectl_flags: Sequence[str], folder: Path) -> P
             try:
                 _unpack(process.stdout, path)
             except (tarfile.TarError, EOFError) as error:
-                trouble = f"what it sent is damaged: {error}"
+                trouble = f"the received history is damaged: {error}"
             except OSError as error:
                 process.kill()
                 raise HistoryError(f"{path}: cannot be written: {error.strerror or error}") from None

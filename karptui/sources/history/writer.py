@@ -35,7 +35,7 @@ _QUICK: Final = 3
 _TIGHT: Final = 9
 """Levels of compression: of a frame as it is written, and of key frames and packed frames."""
 _LOCK_SECONDS: Final = 2.0
-"""The recorder of a karptui that was killed writes what it has before it ends."""
+"""The recorder of a killed karptui writes pending changes before it ends."""
 _TABLES: Final = """
 CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE frames(
@@ -163,7 +163,7 @@ class HistoryWriter(History):
             )
 
     def pack(self) -> int:
-        """Merge small frames of up to ten minutes into one, which takes a fraction of their bytes; return how many."""
+        """Merge small frames of up to ten minutes into one, a fraction of their size; return their number."""
         frames = list(self._frames("state = ?", FrameState.SMALL))
         packed = 0
         while frames:

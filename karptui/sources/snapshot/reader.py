@@ -377,7 +377,7 @@ def _not_exported(pile: ObjectPile) -> tuple[Kind, ...]:
 def _incomplete(pile: ObjectPile) -> tuple[Kind, ...]:
     """Return the kinds that output of kubectl has of one namespace only: pods, if it was made without ``-A``.
 
-    Every node of a real cluster runs pods of kube-system, or of another namespace of the system, besides its workload.
+    Every node of a real cluster runs pods of kube-system, or of another system namespace, in addition to its workload.
     In a Fargate node, an EKS Auto Mode node and a simulated one none of them are pods.
     """
     namespaces = {pod.namespace for pod in pile.pods}

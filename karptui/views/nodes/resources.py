@@ -35,7 +35,7 @@ def _count_cell(entry: NodeEntry, share: Share) -> Cell:
 
 
 def _access(entry: NodeEntry, share: Share) -> PodAccess:
-    """Return whether requests are known; of what a node does not have they are."""
+    """Return whether requests are known, which they are for resources that the node lacks."""
     return entry.access if share.capacity else PodAccess.KNOWN
 
 

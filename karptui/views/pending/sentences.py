@@ -72,7 +72,7 @@ def _zone_sources(pod: Pod, volumes: Sequence[tuple[str, frozenset[str]]]) -> Se
 
 
 def pending_freshness(overview: Overview, now_ns: int) -> Pieces:
-    """Return the age of the answers, how far they lag behind the cluster, and what is still pending."""
+    """Return the age of the answers, their lag behind the cluster, and the groups still to explain."""
     report, analysis = overview.pending, overview.analysed
     if analysis is not None and analysis.problem:
         return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
@@ -170,7 +170,7 @@ def cause_sentence(pod: Pod, cause: Cause) -> str:
 
 
 def waiting_sentence(group: PendingGroup) -> str:
-    """Return why pods of a group wait."""
+    """Return the reason that a group's pods are pending."""
     if any(each.code is DisagreementCode.POD_REQUESTS for each in group.disagreements):
         return "a newer Karpenter would launch a node for it"
     is_unplaced = group.cause is Cause.UNPLACED and _needs_claims(group)
@@ -255,7 +255,7 @@ def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
 
 
 def _by_part(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> str:
-    """Return what init containers, sidecars and the runtime class request of what no node has."""
+    """Return the parts of a request that no node can meet: init containers, sidecars, runtime class."""
     template = group.first.template
     short = [s.resource for s in pool.nearest.shortages] if pool.nearest is not None and not is_short else []
     peaks = {name: template.init_peaks[name] for name in short if name in template.init_peaks}
@@ -408,7 +408,7 @@ def quote_lines(group: PendingGroup, now_ns: int, *, may_list_events: bool = Tru
 
 
 def _silence_lines(group: PendingGroup, *, may_list_events: bool) -> tuple[Pieces, ...]:
-    """Return which of Karpenter and the scheduler have no message about the pods."""
+    """Return notes if Karpenter or the scheduler has no message about the pods."""
     lines: list[Pieces] = []
     if group.messages.karpenter is None and not may_list_events:
         lines.append((("Karpenter: events may not be listed, so its message is unknown", Tone.WARNING),))
@@ -490,7 +490,7 @@ def disagreement_text(disagreement: Disagreement) -> str:
 
 
 def _refused_nodes_text(disagreement: Disagreement, where: str) -> str:
-    """Return why kube-scheduler refuses nodes that Karpenter expects to take a pod, or that the pod selects."""
+    """Return kube-scheduler's reason to refuse nodes that Karpenter expects for a pod, or that the pod selects."""
     if disagreement.code is DisagreementCode.POD_REQUESTS:
         text = f"Karpenter {clean(disagreement.name)} does not count requests of the whole pod (spec.resources)"
         return f"{text}, as {COUNTS_POD_REQUESTS} does: it nominates nodes without room"
@@ -602,7 +602,7 @@ def _volume_text(disagreement: Disagreement, where: str) -> str:
 
 
 def _no_volume_text(disagreement: Disagreement) -> str:
-    """Return why a claim has no volume: its driver is silent, or the cloud's error, or the RPC's message."""
+    """Return the reason that a claim has no volume: a silent driver, the cloud's error, or the RPC's message."""
     claim, other = clean(disagreement.name), clean(disagreement.user)
     pending = f"PersistentVolumeClaim {claim} is Pending"
     if disagreement.code is DisagreementCode.VOLUME_OF_ANOTHER:

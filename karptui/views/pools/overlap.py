@@ -33,7 +33,7 @@ def cluster_lines(
 
 
 def overlap_lines(overlap: Overlap | None, overview: Overview, *, is_short: bool = False) -> tuple[Pieces, ...]:
-    """Return the number of pods that match several NodePools and where they land, or what is still loading."""
+    """Return the number of pods that match several NodePools and their destinations, or the state of loading."""
     if overlap is None:
         if hidden := overview.hidden.intersection(NEEDED_FOR_WHY):
             named = " and ".join(map(plural, sorted(hidden)))

@@ -137,7 +137,7 @@ def _advertised(ledger: Ledger, origin: str) -> list[LedgerStep]:
 
 
 def step_values(step: LedgerStep) -> dict[str, Any]:
-    """Return a ledger line as plain values; what is left is rounded down, what is subtracted up."""
+    """Return a ledger line as plain values; remainders are rounded down, deductions up."""
     whole = {name: nano // (NANO_PER_MILLI if name == CPU else NANO) for name, nano in step.amounts.items()}
     return {
         "step": step.step,
@@ -160,7 +160,7 @@ def _minus(amounts: ResourceList) -> dict[str, int]:
 
 
 def _figure(name: str, amounts: Mapping[str, int]) -> str:
-    """Return an amount without its unit; what is left is rounded down, what is subtracted up."""
+    """Return an amount without its unit; remainders are rounded down, deductions up."""
     nano = amounts.get(name)
     if nano is None:
         return ""

@@ -153,7 +153,7 @@ def pods_pending(finding: ClusterFinding, now_ns: int = 0) -> str:
 
 
 def preempted(finding: ClusterFinding) -> str:
-    """Return how many pods of the pending workload were preempted; empty if few."""
+    """Return the number of preempted pods of the pending workload; empty if few."""
     count = finding.pending.preempted
     which = "those workloads" if len(finding.pending.names) > 1 else "that workload"
     return f"; {count_text(count)} of {which} preempted in the last hour" if count >= _MANY_PREEMPTED else ""

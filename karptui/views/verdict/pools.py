@@ -141,7 +141,7 @@ def _stuck(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 
 def _why_unregistered(finding: ClusterFinding) -> str:
-    """Return why instances have not registered, by user data or by nodes without a provider ID; empty if unknown."""
+    """Return the reason that instances have not registered (user data, no provider ID); empty if unknown."""
     if finding.nameless:
         count = len(finding.nameless)
         which = f"{names_text(finding.nameless)} {verb(count, 'has', 'have')} no spec.providerID"

@@ -97,7 +97,7 @@ def claim_lines(difference: Difference) -> tuple[ResultLine, ...]:
 
 
 def _common(claim: ClaimLine) -> tuple[object, ...]:
-    """Return what claims of one line have in common."""
+    """Return the key by which claims share a line."""
     types = tuple(option.name for option in claim.types)
     return claim.pool_name, types, claim.price_per_hour, claim.at_most_per_hour, claim.is_changed
 

@@ -251,7 +251,7 @@ def answer_lines(answer: Answer) -> tuple[ResultLine, ...]:
 
 
 def result_lines(difference: Difference, blockers: tuple[ResultLine, ...] = ()) -> tuple[ResultLine, ...]:
-    """Return the differences, most important first, then what is unchanged."""
+    """Return the differences, most important first, then the unchanged parts."""
     return (
         *fit_lines(difference),
         *next_lines(difference),

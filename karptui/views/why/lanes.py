@@ -166,7 +166,7 @@ def _lane_pieces(entry: NodeEntry, findings: NodeFindings, lane: Lane, now_ns: i
 
 
 def _since(entry: NodeEntry, lane: Lane, now_ns: int) -> str:
-    """Return why a method wants the node, and since when: the drift reason or the consolidation condition."""
+    """Return the reason that a method wants the node, and since when: drift or the Consolidatable condition."""
     if entry.claim is None:
         return ""
     condition = entry.claim.condition("Drifted" if lane.method == "Drift" else "Consolidatable")
