@@ -134,6 +134,19 @@ def recent_launch_refusals(
     )
 
 
+def last_refusals(
+    inventory: Inventory, history: ClusterHistory = NO_HISTORY, *, since_ns: int
+) -> dict[str, LaunchRefusal]:
+    """Return the refusal of each NodePool's last launch, if it was refused since a time."""
+    refusals = {each.nodepool: each for each in recent_launch_refusals(inventory, history, since_ns=since_ns)}
+    for claim in inventory.nodeclaims:
+        refusal = refusals.get(claim.labels.get(NODEPOOL, ""))
+        if refusal is not None and claim.provider_id and claim.created_ns > refusal.last_ns:
+            del refusals[refusal.nodepool]
+    refusals.pop("", None)
+    return refusals
+
+
 def unavailable_offerings(refusals: Iterable[LaunchRefusal], zones: Iterable[str], now_ns: int) -> UnavailableOfferings:
     """Return the offerings that Karpenter excludes because of launches in the last three minutes.
 

@@ -190,20 +190,21 @@ def _lines(
     from karptui.views import headroom as views
     from karptui.views.table import Rows
 
+    assumed = [line for room in headrooms[:1] for line in assumption_lines(room.assumed)]
     if ref is not None and ref.kind == "NodePool":
         lines = (f"  {line}" for line in views.pool_lines(ref.name, headrooms))
         table = table_lines(chosen(views.POOL_TABLE, rows.items, args), args)
-        return blocks([f"{name}: {views.pool_overview(ref.name, headrooms)}", *lines], table)
+        return blocks([f"{name}: {views.pool_overview(ref.name, headrooms)}", *lines], table, assumed)
     if ref is None:
         hints = [
             f"karptui headroom {first.sample.name} shows one workload, with each NodePool" for first in headrooms[:1]
         ]
-        return blocks([f"{name}: {views.overview(headrooms)}"], table_lines(rows, args), hints)
+        return blocks([f"{name}: {views.overview(headrooms)}"], table_lines(rows, args), assumed, hints)
     (headroom,) = headrooms
     asks = f"  each requests {views.requests_text(headroom)}"
     limits = (f"  {views.limits_text(room.pool_name, room.limits)}" for room in headroom.pools if room.limits)
     return blocks(
         [f"{name}: {views.headline(headroom)}", asks, *(f"  {line}" for line in views.more_lines(headroom))],
         table_lines(Rows(views.POOLS_TABLE, headroom.pools, total=len(headroom.pools), now_ns=0), args),
-        [*limits, *assumption_lines(headroom.assumed)],
+        [*limits, *assumed],
     )

@@ -266,10 +266,10 @@ class Launches:
         if is_stuck(claim, self._durations, now_ns):
             self._stuck.add(claim.name)
             return
-        lost_ns = given_up_ns(claim)
-        if claim.refused_launch is not None:
+        if claim.is_launch_overdue(now_ns):
             self._wait_in_vain(claim)
             return
+        lost_ns = given_up_ns(claim)
         start_ns = max(claim.created_ns, 0) + self._durations.start_of(claim.labels.get(NODEPOOL, ""))
         if lost_ns is not None and lost_ns <= max(start_ns, now_ns):
             self._agenda.at(lost_ns, partial(self._give_up, claim.name))

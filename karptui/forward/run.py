@@ -15,12 +15,13 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.removal import assumed_seconds
 from karptui.forward.durations import INSTANT, Durations, job_times, joined_since, kind_of, observed, simulation_ns
 from karptui.forward.journal import Journal
-from karptui.forward.launching import is_stuck
+from karptui.forward.launching import given_up_ns, is_stuck
 from karptui.forward.play import Play
 from karptui.forward.result import KeptNode, Played, Step, StepKind, circle_of, without_dollars
 from karptui.karpenter.inventory import Inventory, unmanaged_nodes
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
+from karptui.kube.group import group_by
 from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, duration_text, first_of, verb
 from karptui.provisioning.instance_types import InstanceTypes
@@ -145,7 +146,7 @@ def premises(
     usual = None if is_measured else assumed_seconds(len(inventory.nodes))
     return (
         (
-            *_refused_launches(inventory),
+            *_overdue_launches(inventory, now_ns),
             *_stuck_nodes(inventory, durations, now_ns),
             *_failing_pods(inventory),
             *_assumptions(durations, usual, is_instant=is_instant),
@@ -253,12 +254,16 @@ def about_dollars(played: Played, prices: PriceSettings = LIST_PRICES) -> Iterat
         yield f"{counted(count, 'node')} {counts} as $0/h: the price of {claims} is not known"
 
 
-def _refused_launches(inventory: Inventory) -> Iterator[str]:
-    refused = sorted(n.name for n in inventory.nodeclaims if n.refused_launch is not None and not n.is_deleting)
-    if refused:
-        fails, are = verb(len(refused), "launch fails", "launches fail"), verb(len(refused), "is", "are")
-        end = "Karpenter deletes a NodeClaim if its launch fails for five minutes"
-        yield f"{first_of(refused, _MOST_NAMES)}, whose {fails}, {are} assumed never to launch: {end}"
+def _overdue_launches(inventory: Inventory, now_ns: int) -> Iterator[str]:
+    """Yield NodeClaims that are assumed never to get an instance, and when Karpenter deletes them."""
+    overdue = [each for each in inventory.nodeclaims if each.is_launch_overdue(now_ns) and not each.is_deleting]
+    groups = group_by(overdue, lambda claim: given_up_ns(claim) is not None)
+    for is_given_up, claims in sorted(groups.items()):
+        names, are = sorted(claim.name for claim in claims), verb(len(claims), "is", "are")
+        end = f"while {verb(len(claims), 'it exists', 'they exist')}, Karpenter launches and disrupts nothing"
+        if is_given_up:
+            end = "Karpenter deletes a NodeClaim that does not launch within five minutes, and the next launch succeeds"
+        yield f"{first_of(names, _MOST_NAMES)}, without an instance, {are} assumed never to launch: {end}"
 
 
 def _stuck_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> list[str]:

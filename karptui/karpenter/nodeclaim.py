@@ -13,12 +13,14 @@ from karptui.kube.objects import Condition, KubeObject, Node, condition_of
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
-from karptui.kube.timestamps import ABSENT_NS
+from karptui.kube.timestamps import ABSENT_NS, MINUTE_NS
 
 DISRUPTION_REASON: Final = "DisruptionReason"
 """Condition that marks a NodeClaim as part of a disruption command."""
 REBOOTING: Final = "Rebooting"
 """Condition while the instance reboots in place (since 1.15); also the reason of Initialized during a reboot."""
+LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS
+"""A launch takes about a minute: a NodeClaim without provider ID for longer is in trouble."""
 _UNTRIED: Final = ("", "AwaitingReconciliation")
 """Condition reasons that mean nothing has been tried yet."""
 
@@ -66,6 +68,11 @@ class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
         """The Launched condition if launching was tried and failed (it stays Unknown, with a reason), else None."""
         launched = condition_of(self.conditions, "Launched")
         return None if launched is None or launched.status == "True" or is_untried(launched) else launched
+
+    def is_launch_overdue(self, now_ns: int) -> bool:
+        """Return whether it has no instance because its launch was refused, or for longer than launches take."""
+        is_old = self.created_ns != ABSENT_NS and now_ns - self.created_ns >= LAUNCH_PATIENCE_NS
+        return not self.provider_id and (is_old or self.refused_launch is not None)
 
 
 def is_untried(condition: Condition) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -456,7 +456,7 @@ class Nominations:
     Args:
         nodes: By name.
         claims: By name.
-        refusals: Launches that EC2 refused and Karpenter still remembers, the oldest first.
+        refusals: By NodePool: the refusal of its last launch, if Karpenter still remembers it.
         has_karpenter_events: Whether Karpenter's events are visible at all.
     """
 
@@ -464,16 +464,14 @@ class Nominations:
         self,
         nodes: Mapping[str, Node],
         claims: Mapping[str, NodeClaim],
-        refusals: Iterable[LaunchRefusal] = (),
+        refusals: Mapping[str, LaunchRefusal],
         *,
         has_karpenter_events: bool,
     ) -> None:
         self._nodes = nodes
         self._claims = claims
-        self._refusal_by_pool = {refusal.nodepool: refusal for refusal in refusals}
+        self._refusal_by_pool = refusals
         self._has_karpenter_events = has_karpenter_events
-        failing = (claim for claim in claims.values() if not claim.provider_id and claim.refused_launch is not None)
-        self._failing = sorted(failing, key=lambda claim: (claim.created_ns, claim.name))
 
     def foreign_taint(self, pod: Pod, diagnosis: Diagnosis, since_ns: int, now_ns: int) -> Disagreement | None:
         """Return the taint that keeps a pod off nodes that were launched in its NodePool meanwhile; None without one.
@@ -584,12 +582,16 @@ class Nominations:
                 error_code=refusal.error_code,
                 message=refusal.message,
             )
-        is_stopped = bool(self._failing) and diagnosis.cause is Cause.CLAIM
+        overdue = sorted(
+            (claim for claim in self._claims.values() if claim.is_launch_overdue(now_ns)),
+            key=lambda claim: (claim.created_ns, claim.name),
+        )
+        is_stopped = bool(overdue) and diagnosis.cause is Cause.CLAIM
         if is_stopped and refusal is None:
-            failed, names = self._failing[0].refused_launch, tuple(claim.name for claim in self._failing)
+            failed, names = overdue[0].refused_launch, tuple(claim.name for claim in overdue)
             message = failed.message or failed.reason if failed is not None else ""
             code = DisagreementCode.LAUNCHES_STOPPED
-            yield Disagreement(code, self._failing[0].created_ns, now_ns, nodes=names, message=message)
+            yield Disagreement(code, overdue[0].created_ns, now_ns, nodes=names, message=message)
         if pod_message is not None and pod_message.reason == NOMINATED:
             yield from self._nominated(pod_message, now_ns)
             if diagnosis.cause is Cause.UNPLACED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache, partial
 
-from karptui.aws.launch_refusals import REFUSED_NS, recent_launch_refusals
+from karptui.aws.launch_refusals import REFUSED_NS, last_refusals
 from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.kube.pod import Pod
@@ -72,7 +72,7 @@ class ReportSteps:
         nominations = Nominations(
             self._state.nodes,
             self._state.nodeclaims,
-            recent_launch_refusals(self._prepared.inventory, self._state.history, since_ns=remembered_ns),
+            last_refusals(self._prepared.inventory, self._state.history, since_ns=remembered_ns),
             has_karpenter_events=any("karpenter" in event.source for event in events),
         )
         origins = OriginIndex(OwnerIndex(self._prepared.inventory.workloads))

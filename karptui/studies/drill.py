@@ -220,7 +220,7 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
             *ASSUMED,
             *(() if edited.prepared.pools else (KUBE_SCHEDULER_APPROXIMATED,)),
             *(() if pool else edited.notes),
-            *base.types.notes,
+            *base.premises,
         ),
         not_modelled=(OTHERS_MOVE_TOO, *accuracy_of(base, edited, Replay.PENDING).not_modelled),
     )

@@ -26,6 +26,7 @@ from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
+from karptui.whatif.launch_premises import refusal_premises
 from karptui.whatif.outcome import cost_of_node
 from karptui.whatif.remedies.blockers.protected_pods import ends_by_itself
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
@@ -102,7 +103,11 @@ class ForecastCluster(msgspec.Struct, frozen=True, eq=False):
             # Prices of nodes rest on the same assumptions about instance types and prices.
             return msgspec.structs.replace(
                 played,
-                assumptions=(*played.assumptions, *self.situation.types.notes),
+                assumptions=(
+                    *played.assumptions,
+                    *refusal_premises(self.inventory, self.situation.now_ns),
+                    *self.situation.types.notes,
+                ),
                 spot_at_on_demand=self._spot_at_on_demand,
             )
 

@@ -231,7 +231,7 @@ def headroom(
         pools=tuple(rooms),
         buffered=len(edited.prepared.buffer_pods),
         tried=most,
-        assumed=(*ASSUMED, *base.types.notes),
+        assumed=(*base.premises, *ASSUMED),
     )
 
 
@@ -316,7 +316,7 @@ def _without_karpenter(
         pools=tuple(_closed(edited, pool, reason) for pool in edited.inventory.nodepools if pool.name in pools_alone),
         buffered=0,
         tried=len(copies),
-        assumed=(*ASSUMED, *base.types.notes),
+        assumed=(*base.premises, *ASSUMED),
     )
 
 

@@ -18,7 +18,13 @@ from karptui.disruption.command import Method
 from karptui.disruption.termination import BY_INTERRUPTION, INSTANCE_ENDS
 from karptui.forward.durations import joined_since
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, OS
-from karptui.karpenter.nodeclaim import InitializationObstacles, NodeClaim, initialization_obstacles, pool_in_name
+from karptui.karpenter.nodeclaim import (
+    LAUNCH_PATIENCE_NS,
+    InitializationObstacles,
+    NodeClaim,
+    initialization_obstacles,
+    pool_in_name,
+)
 from karptui.karpenter.nodeclass import EC2_KIND, METADATA_ENDPOINT, NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Condition, Event, condition_of
@@ -44,8 +50,6 @@ from karptui.verdict.finding import (
 )
 from karptui.verdict.pending_pods import PendingPods, expected_on, of_pools
 
-LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS
-"""A launch takes about a minute: a NodeClaim without provider ID for longer is in trouble."""
 JOIN_PATIENCE_NS: Final = 5 * MINUTE_NS
 """Nodes register, and then initialize, within a few minutes."""
 SLOW_JOIN_PATIENCE_NS: Final = 12 * MINUTE_NS

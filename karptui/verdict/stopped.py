@@ -9,12 +9,11 @@ from typing import Final
 
 from karptui.disruption.codes import WhyCode
 from karptui.karpenter.labels import NODEPOOL
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import LAUNCH_PATIENCE_NS, NodeClaim
 from karptui.pending.causes import Cause
 from karptui.verdict.blocked import is_simulating, lacks_some, saving_of
 from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity, VerdictCase
 from karptui.verdict.launches import (
-    LAUNCH_PATIENCE_NS,
     failing_pools,
     recent_refusals,
     refusal_message,

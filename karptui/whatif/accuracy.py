@@ -76,7 +76,7 @@ def _approximated(edited: EditedCluster, mode: Replay) -> Iterator[str]:
             yield "NodeOverlays change the prices that Karpenter compares, not $/h"
     if any(_is_text_of_workload(edit) for edit in edited.edits):
         yield "the pods of a workload change at once and in place, without a rollout"
-    yield from edited.types.notes
+    yield from edited.premises
 
 
 def _not_modelled(edited: EditedCluster, mode: Replay) -> Iterator[str]:

@@ -27,6 +27,7 @@ from karptui.provisioning.prepared import Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.whatif.difference_lines import ClaimTypes
 from karptui.whatif.edits import AnyEdit, ObjectRef, TakeOut
+from karptui.whatif.launch_premises import launch_premises
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.scenario import Replay
 
@@ -107,6 +108,11 @@ class Situation:
             for each in self.inventory.nodeclasses
             if each.raw
         }
+
+    @cached_property
+    def premises(self) -> tuple[str, ...]:
+        """Assumptions about launches and instance types, as messages."""
+        return (*launch_premises(self.inventory, self.now_ns), *self.types.notes)
 
     @cached_property
     def prepared(self) -> Prepared:

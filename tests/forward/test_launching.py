@@ -102,7 +102,10 @@ def test_a_node_claim_whose_launch_fails_is_no_node() -> None:
     pod = a_pod(name="waits", cpu="1500m")
     play_of = replace(a_world(pods=[pod]), nodeclaims=(starting(refused="LaunchFailed", seconds_ago=360),))
     result = played(play_of)
-    assert result.assumptions[0].startswith("young, whose launch fails, is assumed never to launch: Karpenter deletes ")
+    assert result.assumptions[0] == (
+        "young, without an instance, is assumed never to launch: Karpenter deletes a NodeClaim that does not launch"
+        " within five minutes, and the next launch succeeds"
+    )
     launched = steps(result, StepKind.PROVISION)
     assert [step.pods for step in launched] == [("default/waits",)]
     assert [step.nodes for step in steps(result, StepKind.READY)] != [("young",)]
@@ -111,6 +114,16 @@ def test_a_node_claim_whose_launch_fails_is_no_node() -> None:
     undated = replace(starting(seconds_ago=60), conditions=(lasting,))
     (later,) = steps(played(replace(play_of, nodeclaims=(undated,))), StepKind.PROVISION)
     assert (later.pods, seconds(later)) == (("default/waits",), 241), "it is given up by its age"
+
+
+def test_a_node_claim_that_has_long_had_no_instance_gets_none() -> None:
+    old = replace(starting(seconds_ago=840), conditions=())
+    result = played(replace(a_world(pods=[a_pod(name="waits", cpu="1500m")]), nodeclaims=(old,)))
+    assert (result.end.nodes, result.end.pending) == (0, 1)
+    assert result.assumptions[0] == (
+        "young, without an instance, is assumed never to launch: "
+        "while it exists, Karpenter launches and disrupts nothing"
+    )
 
 
 def a_play(nodes: int, *looks: str) -> Played:

@@ -7,6 +7,7 @@ import pytest
 from karptui.disruption.no_place import NO_TYPES
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import Settings
 from karptui.kube.objects import Event
 from karptui.kube.pod import Pod, PodVolume
@@ -212,6 +213,10 @@ def nominated(claim: str = "general-x", *, ago: int) -> Event:
     return pod_event("Nominated", f"Pod should schedule on: nodeclaim/{claim}, node/node-9", ago=ago)
 
 
+def unlaunched(age_ns: int) -> NodeClaim:
+    return a_nodeclaim(name="general-x", provider_id="", conditions=(), created_ns=NOW_NS - age_ns)
+
+
 REFUSED = a_condition("Launched", status="Unknown", reason="LaunchFailed", message="Request limit exceeded")
 
 
@@ -252,6 +257,11 @@ class TestRemarks:
          "the last launch in general failed 60s ago: vCPU quota reached; the next may fail too"),
         ({"nodeclaims": (a_nodeclaim(name="general-x", provider_id="", conditions=(REFUSED,)),)},
          "Karpenter launches nothing until general-x has a provider ID: Request limit exceeded"),
+        ({"nodeclaims": (unlaunched(14 * MINUTE_NS),)},
+         "Karpenter launches nothing until general-x has a provider ID"),
+        ({"nodeclaims": (unlaunched(MINUTE_NS),)}, ""),
+        ({"events": (a_launch_failure("", "", code="VcpuLimitExceeded", last_ns=NOW_NS - MINUTE_NS),),
+          "nodeclaims": (a_nodeclaim(name="general-y", created_ns=NOW_NS - SECOND_NS),)}, ""),
     ])  # fmt: skip
     def test_what_karpenter_says_or_does_otherwise(self, given: dict[str, Any], text: str) -> None:
         pod = given.get("pod", a_pod(created_ns=NOW_NS - SECOND_NS))

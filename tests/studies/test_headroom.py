@@ -20,7 +20,16 @@ from karptui.views.headroom import headline, more_lines, overview, pool_lines, p
 from karptui.whatif.edits import ObjectRef, PutObject
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
-from tests.builders import a_node, a_nodeclaim, a_pod, an_instance_type, an_owner
+from tests.builders import (
+    MINUTE_NS,
+    NOW_NS,
+    a_launch_failure,
+    a_node,
+    a_nodeclaim,
+    a_pod,
+    an_instance_type,
+    an_owner,
+)
 from tests.whatif.edits.test_apply import POOL
 from tests.whatif.snapshots import base
 
@@ -100,6 +109,17 @@ def test_room_on_nodes_that_are_launched_anyway_is_not_on_nodes_that_are_there()
     assert " fit on nodes launched anyway for pending pods; " in headline(
         headroom(crowded, sample_of(crowded, WEB), most=60)
     )
+
+
+def test_launches_that_fail_now_are_the_first_assumption() -> None:
+    old = a_nodeclaim(name="general-x", node="", provider_id="", conditions=(), created_ns=NOW_NS - 14 * MINUTE_NS)
+    refused = a_launch_failure("", "", code="VcpuLimitExceeded", last_ns=NOW_NS - 4 * MINUTE_NS)
+    on = cluster(nodeclaims=(old,), events=(refused,))
+    assert headroom(on, sample_of(on, WEB), most=5).assumed[:2] == (
+        "new nodes are launched, although Karpenter launches none until general-x has a provider ID",
+        "new nodes of general are launched, although its last launch failed 4m ago: VcpuLimitExceeded",
+    )
+    assert forecast_of(on).play(horizon_ns=0, is_instant=True).assumptions[-1].startswith("new nodes of general are ")
 
 
 def test_what_starts_at_once_comes_after_pods_that_wait_today() -> None:

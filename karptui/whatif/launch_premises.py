@@ -1,0 +1,34 @@
+"""Launches that fail now, although answers count on new nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from karptui.aws.launch_refusals import last_refusals
+from karptui.karpenter.inventory import Inventory
+from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
+from karptui.kube.units import duration_text, first_of, verb
+
+_RECENT_NS = 10 * MINUTE_NS
+
+
+def launch_premises(inventory: Inventory, now_ns: int) -> Iterator[str]:
+    """Yield the assumption that nodes are launched, for each reason why Karpenter may launch none now."""
+    overdue = sorted(
+        (claim for claim in inventory.nodeclaims if claim.is_launch_overdue(now_ns)),
+        key=lambda claim: (claim.created_ns, claim.name),
+    )
+    if overdue:
+        launched = overdue[0].refused_launch
+        why = f": {launched.message or launched.reason}" if launched is not None else ""
+        names = f"{first_of([claim.name for claim in overdue], 2)} {verb(len(overdue), 'has', 'have')}"
+        yield f"new nodes are launched, although Karpenter launches none until {names} a provider ID{why}"
+    yield from refusal_premises(inventory, now_ns)
+
+
+def refusal_premises(inventory: Inventory, now_ns: int) -> Iterator[str]:
+    """Yield the assumption that launches succeed, for each NodePool whose last launch was refused."""
+    for pool, refusal in sorted(last_refusals(inventory, since_ns=now_ns - _RECENT_NS).items()):
+        age = duration_text((now_ns - refusal.last_ns) // NS_PER_SECOND)
+        why = refusal.error_code or refusal.message
+        yield f"new nodes of {pool} are launched, although its last launch failed {age} ago: {why}"
