@@ -89,11 +89,12 @@ class NoPlace(msgspec.Struct, frozen=True, gc=False):
 
 NO_POOLS: Final = "no NodePool accepts pods: this Karpenter has none that is ready, dynamic and not being deleted"
 NO_TYPES: Final = "no NodePool has a launchable instance type"
+NO_CLAIMS: Final = "Karpenter does not support ResourceClaims (Dynamic Resource Allocation)"
 NO_ZONE: Final = f"{ZONE} DoesNotExist"
 """The requirement on a type if volumes and rules have no zone in common."""
 NO_ZONE_WORDS: Final = "no zone satisfies both volumes and zone rules"
 _WORDS: Final = {
-    "dynamic resources": "it requests dynamic resources, which Karpenter ignores",
+    "dynamic resources": NO_CLAIMS,
     "NodePools": NO_TYPES,
     "limits": "the limits of {pool} leave no room for another node",
     "taints": "it does not tolerate {asked} of {pool}",

@@ -23,6 +23,7 @@ from karptui.kube.pod import Pod
 from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
 from karptui.provisioning.nearest import furthest, named_pools
 from karptui.provisioning.rejection import (
+    DynamicResourcesUnsupported,
     PlacementGate,
     PodError,
     RequirementsUnmet,
@@ -184,6 +185,8 @@ def no_place(solution: Solution, pod: Pod, *, others: int = 0, asks_nodes: bool 
     if pod.key not in solution.errors:
         targets = (node.state.name for node in solution.nodes if any(placed.key == pod.key for placed in node.pods))
         return NoPlace(pod.key, others, uninitialized_node=next(targets, ""))
+    if any(isinstance(each, DynamicResourcesUnsupported) for _, each in solution.errors[pod.key].rejections):
+        return NoPlace(pod.key, others, (PoolMiss("", str(PlacementGate.DYNAMIC_RESOURCES)),))
     explanation = explain(solution, pod, asks_nodes=asks_nodes)
     pools = tuple(_miss(pool) for pool in explanation.pools if pool.failed is not None)
     nearest = furthest(explanation)

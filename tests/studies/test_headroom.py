@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -120,6 +121,15 @@ def test_launches_that_fail_now_are_the_first_assumption() -> None:
         "new nodes of general are launched, although its last launch failed 4m ago: VcpuLimitExceeded",
     )
     assert forecast_of(on).play(horizon_ns=0, is_instant=True).assumptions[-1].startswith("new nodes of general are ")
+
+
+def test_resource_claims_are_the_reason_whatever_the_taints_of_nodepools() -> None:
+    template = deepcopy(POOL["spec"]["template"])
+    template["spec"]["taints"] = [{"key": "team", "effect": "NoSchedule"}]
+    tainted = limited("20", template=template)
+    on = cluster(a_pod(name="infer", node="b", cpu="100m", has_resource_claims=True), pools=(tainted,))
+    reason = headroom(on, sample_of(on, ObjectRef("Pod", "infer", "default")), most=5).reason
+    assert reason == "Karpenter does not support ResourceClaims (Dynamic Resource Allocation)"
 
 
 def test_what_starts_at_once_comes_after_pods_that_wait_today() -> None:

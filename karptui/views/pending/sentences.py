@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from karptui.aws.money import node_price_text
-from karptui.disruption.no_place import NO_POOLS, NO_TYPES
+from karptui.disruption.no_place import NO_CLAIMS, NO_POOLS, NO_TYPES
 from karptui.karpenter.instance_type import error_words
 from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES, NODEPOOL, ZONE
 from karptui.kube import resources
@@ -114,7 +114,6 @@ MOST_PROBLEM: Final = 80
 """Maximum length of a pod's fault in a row; its detail shows all of it."""
 _OF_TYPES: Final = re.compile(r"no instance type [^,;]+")
 """What Karpenter says if a NodePool has no instance type for a pod."""
-_NO_CLAIMS: Final = "Karpenter does not support ResourceClaims (Dynamic Resource Allocation)"
 NO_POOLS_PASSED_OVER: Final = f"{NO_POOLS}, so it does not even try existing nodes, and reports nothing"
 _SENTENCES: Final[Mapping[Cause, str]] = {
     Cause.UNPLACED: "no NodePool or existing node fits",
@@ -174,7 +173,7 @@ def waiting_sentence(group: PendingGroup) -> str:
     if any(each.code is DisagreementCode.POD_REQUESTS for each in group.disagreements):
         return "a newer Karpenter would launch a node for it"
     is_unplaced = group.cause is Cause.UNPLACED and _needs_claims(group)
-    return _NO_CLAIMS if is_unplaced else cause_sentence(group.first, group.cause)
+    return NO_CLAIMS if is_unplaced else cause_sentence(group.first, group.cause)
 
 
 def _needs_claims(group: PendingGroup) -> bool:
@@ -279,7 +278,7 @@ def _by_part(group: PendingGroup, pool: PoolExplanation, *, is_short: bool) -> s
 def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
     rejections = () if group.diagnosis.error is None else group.diagnosis.error.rejections
     if _needs_claims(group):
-        return _NO_CLAIMS
+        return NO_CLAIMS
     pool = furthest(group.explanation) if group.explanation is not None else None
     named = named_pools(group.first)
     if named and group.explanation is not None and named.isdisjoint(p.nodepool for p in group.explanation.pools):
