@@ -8,7 +8,7 @@ from tests.incidents.cluster import Cluster
 from tests.incidents.fleets import NO_TYPE, big_fleet, fleet, nominated, refused, unschedulable, usual
 from tests.incidents.incident import LAUNCHES, quiet
 from tests.incidents.node_objects import add_node
-from tests.incidents.pods import add_daemonset, add_pod, add_workload, refuse_pods, waiting
+from tests.incidents.pods import add_daemonset, add_pdb, add_pod, add_workload, refuse_pods, waiting
 from tests.incidents.pools import add_nodeclass, add_pool
 from tests.incidents.providers import rename
 
@@ -177,10 +177,14 @@ def fine_three_hundred_nodes(c: Cluster) -> None:
     thread="aws/karpenter-provider-aws#4341",
     must_not=[r"\bpending\b", "unschedulable", LAUNCHES],
     karpenter_version="1.9.0",
-    listed=("Node", "NodePool", "NodeClaim", "EC2NodeClass", "Pod", "Event", "Deployment", "ReplicaSet", "DaemonSet"),
+    listed=(
+        *("Node", "NodePool", "NodeClaim", "EC2NodeClass", "Pod", "Event", "Deployment", "ReplicaSet", "DaemonSet"),
+        "PodDisruptionBudget",
+    ),
 )
 def fine_warnings_of_the_scheduler_are_over(c: Cluster) -> None:
     usual(c, 6)
+    add_pdb(c, "kube-system", "karpenter", "karpenter", healthy=2, desired=1, expected=2)
     fresh = add_node(c, "general", "m6i.2xlarge", c.zones[1], age="4m")
     pods = add_workload(c, "orders/checkout", on=[fresh], count=5, age="3m")
     for pod in pods:

@@ -14,6 +14,7 @@ from karptui.decode.kinds import CLUSTER_SCOPED, Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.sources.snapshot.text import sentence
@@ -149,6 +150,11 @@ class ObjectPile:
     def nodeclaims(self) -> Collection[NodeClaim]:
         """The NodeClaims."""
         return self._objects.get(Kind.NODECLAIM, {}).values()
+
+    @property
+    def nodepools(self) -> Collection[NodePool]:
+        """The NodePools."""
+        return self._objects.get(Kind.NODEPOOL, {}).values()
 
     @property
     def pods(self) -> Collection[Pod]:

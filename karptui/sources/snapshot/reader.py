@@ -22,6 +22,7 @@ from karptui.karpenter.labels import COMPUTE_TYPE, NODEPOOL
 from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.group import group_by
+from karptui.kube.resources import CPU, nano
 from karptui.kube.timestamps import ABSENT_NS, parse_now, parse_timestamp
 from karptui.kube.usage import NO_LIVE_USAGE, LiveUsage
 from karptui.sources.history.moments import recording_at
@@ -357,21 +358,21 @@ def _moment(path: Path, at: Callable[[int], int] | None) -> SnapshotDocument:
 def _not_exported(pile: ObjectPile) -> tuple[Kind, ...]:
     """Return the kinds that output of kubectl lacks unless it has objects of them.
 
-    Without nodes, no pod is bound, no NodeClaim registers, and nothing writes events. Karpenter's nodes have NodePools
-    and NodeClaims, pods of a DaemonSet a DaemonSet. Its chart installs a PodDisruptionBudget, and controllers write
-    events all the time.
+    Without nodes, no pod is bound, no NodeClaim registers, no NodePool has resources, and nothing writes events.
+    Karpenter's nodes have NodePools and NodeClaims, pods of a DaemonSet a DaemonSet. Its chart installs a
+    PodDisruptionBudget, and controllers write events all the time.
     """
     if not pile.has(Kind.NODE):
         of_nodes = (Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM, Kind.POD)
         has_nodes = any(pod.node_name for pod in pile.pods) or any(claim.node_name for claim in pile.nodeclaims)
+        has_nodes |= any(nano(pool.status_resources, CPU) for pool in pile.nodepools)
         is_of_events = pile.has(Kind.EVENT) and not any(map(pile.has, of_nodes))
         return (*VOLUME_KINDS, *(of_nodes if has_nodes or is_of_events else ()))
     is_karpenters = any(NODEPOOL in node.labels for node in pile.nodes)
     of_karpenter = (Kind.NODEPOOL, Kind.NODECLAIM) if is_karpenters else ()
-    lacks_both = is_karpenters and not (pile.has(Kind.PDB) or pile.has(Kind.EVENT))
-    protection = (Kind.PDB, Kind.EVENT) if lacks_both else ()
+    lacking = (kind for kind in (Kind.PDB, Kind.EVENT) if is_karpenters and not pile.has(kind))
     daemonsets = (Kind.DAEMONSET,) if any(pod.template.is_daemonset_owned for pod in pile.pods) else ()
-    return (*VOLUME_KINDS, Kind.POD, *of_karpenter, *protection, *daemonsets)
+    return (*VOLUME_KINDS, Kind.POD, *of_karpenter, *lacking, *daemonsets)
 
 
 def _incomplete(pile: ObjectPile) -> tuple[Kind, ...]:

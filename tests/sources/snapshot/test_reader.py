@@ -290,7 +290,8 @@ def test_pods_of_one_namespace_are_not_all_pods(
     (("Node", "NodeClaim", "NodePool"), {Kind.POD}),
     (("NodeClaim", "NodePool"), {Kind.NODE, Kind.POD}),
     (("Event",), {Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM, Kind.POD}),
-    (("NodePool", "EC2NodeClass", "Event"), set()),
+    (("NodePool", "EC2NodeClass"), {Kind.NODE, Kind.NODECLAIM, Kind.POD}),
+    (("EC2NodeClass",), set()),
 ])  # fmt: skip
 def test_a_file_lacks_the_kinds_that_its_objects_show_to_exist(
     tmp_path: Path, kinds: tuple[str, ...], unread: set[Kind]
@@ -299,3 +300,13 @@ def test_a_file_lacks_the_kinds_that_its_objects_show_to_exist(
     path = written(tmp_path / "x.json", {"apiVersion": "v1", "kind": "List", "items": items})
     shown = {Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM, Kind.POD}
     assert SnapshotReader().read([path]).inventory.unread & shown == unread
+
+
+@pytest.mark.parametrize(("kind", "version"), [("Event", "v1"), ("PodDisruptionBudget", "policy/v1")])
+def test_a_file_of_karpenters_nodes_lacks_each_of_events_and_disruption_budgets_by_itself(
+    tmp_path: Path, kind: str, version: str
+) -> None:
+    node = a_manifest("Node", "node-1", metadata={"labels": {"karpenter.sh/nodepool": "general"}})
+    path = written(tmp_path / "x.json", [node, a_manifest(kind, "a", namespace="default", api_version=version)])
+    unread = SnapshotReader().read([path]).inventory.unread
+    assert {"Event", "PodDisruptionBudget"} & unread == {"Event", "PodDisruptionBudget"} - {kind}
