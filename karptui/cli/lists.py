@@ -208,7 +208,8 @@ def _capacity(args: argparse.Namespace, loaded: Loaded) -> Loaded:
         return print_dollars(args, loaded)
     churn = ChurnBook().churn(loaded.view, loaded.now_ns)
     joint = loaded.view.analysis.joint if loaded.view.analysis is not None else None
-    entries = capacity_entries(loaded.view.node_entries, args.by, churn, joint)
+    sees_nodes = Kind.NODE not in loaded.view.hidden
+    entries = capacity_entries(loaded.view.node_entries, args.by, churn, joint, sees_nodes=sees_nodes)
     table = capacity_table(args.by, has_prices=not args.disable_pricing)
     rows = rows_of(table, entries, args, loaded.now_ns)
     if args.packing is not None:

@@ -100,6 +100,7 @@ def _budgets() -> List:
 
 def _capacity(config: Config, churn: _Churn) -> List:
     """Return the capacity of the cluster, grouped by zone, NodePool or type."""
+    from karptui.decode.kinds import Kind
     from karptui.session.capacity import GROUPINGS, CapacityEntry, capacity_entries
     from karptui.views.capacity import capacity_table
 
@@ -109,8 +110,11 @@ def _capacity(config: Config, churn: _Churn) -> List:
         current, grouping = churn.current(view, now_ns), of or GROUPINGS[0]
         made_of = (view.node_entries, current, view.analysis)
         joint = view.analysis.joint if view.analysis is not None else None
+        sees_nodes = Kind.NODE not in view.hidden
         return last.get(
-            made_of, lambda: capacity_entries(view.node_entries, grouping, current, joint), equals=(grouping,)
+            made_of,
+            lambda: capacity_entries(view.node_entries, grouping, current, joint, sees_nodes=sees_nodes),
+            equals=(grouping, sees_nodes),
         )
 
     def around(view: ClusterView, of: str, now_ns: int) -> CapacityAround:

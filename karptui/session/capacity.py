@@ -37,6 +37,8 @@ class CapacityEntry(msgspec.Struct, frozen=True, kw_only=True):
     held: Held
     all_nodes: int
     """Of every group together."""
+    sees_nodes: bool = True
+    """Whether nodes could be listed."""
     all_per_hour: float
     alive: tuple[int | None, ...] = ()
     """NodeClaims at the end of each step of the last hour; None if unknown."""
@@ -60,6 +62,8 @@ def capacity_entries(
     grouping: str,
     churn: Churn | None = None,
     joint: JointFigures | None = None,
+    *,
+    sees_nodes: bool = True,
 ) -> tuple[CapacityEntry, ...]:
     """Return the groups, by name.
 
@@ -67,6 +71,7 @@ def capacity_entries(
         grouping: One of ``GROUPINGS``.
         churn: Created and removed NodeClaims; None if unknown.
         joint: Joint removals; without it what several nodes hold is an upper bound.
+        sees_nodes: Whether nodes could be listed.
     """
     groups = group_by(entries, _PLACES[grouping])
     lives = group_by(churn.lives if churn is not None else (), _PLACES[grouping])
@@ -86,6 +91,7 @@ def capacity_entries(
             total=totals[place],
             held=held_of(group, joint),
             all_nodes=all_nodes,
+            sees_nodes=sees_nodes,
             all_per_hour=all_per_hour,
             alive=alive(lives.get(place, ()), churn.window.since_ns, churn.window.now_ns) if churn is not None else (),
         )

@@ -131,6 +131,8 @@ class PoolEntry(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
     """Why it is excluded, or why no type is usable, as text."""
     problem: str
     """Why there are no types, as text; empty if there are."""
+    is_unknown: bool
+    """Whether there may be types, but the NodeClass was not read, or the types of its kind are unknown."""
     origin: str
     """Source of the list of types, as text."""
     types: int

@@ -27,7 +27,7 @@ from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.instance_types import may_go_to, pool_types
 from karptui.provisioning.pool_types import Filter, PoolTypes, TypeVerdict
 from karptui.session.cluster_view import ClusterView
-from karptui.session.nodeclasses import assumed_of, unread_classes
+from karptui.session.nodeclasses import Absence, assumed_of, unread_classes
 from karptui.session.pool_types import OfferedTypes, offered_types_of
 from karptui.session.type_reader import PoolContext, TypeReader
 from karptui.session.types import AskingPod, NextType, PoolEntry, TypeEntry, TypeFit
@@ -39,13 +39,18 @@ _STEPS: Final = tuple(Filter)
 class TypesOfPool:
     """The types of one NodePool; each is converted to a value once, when it is first asked for."""
 
-    def __init__(self, types: PoolTypes, context: PoolContext, *, problem: str, pods: tuple[AskingPod, ...]) -> None:
+    def __init__(
+        self, types: PoolTypes, context: PoolContext, *, problem: str, is_unknown: bool, pods: tuple[AskingPod, ...]
+    ) -> None:
         """Store the inputs.
 
         Args:
+            problem: Why there are no types; empty if there are.
+            is_unknown: Whether there may be types all the same.
             pods: Pending pods that may go to the pool, one of each kind, largest memory request first.
         """
         self.pool_types, self.context, self.problem, self.pods = types, context, problem, pods
+        self._is_unknown = is_unknown
         self._verdicts = {verdict.instance_type.name: verdict for verdict in reversed(types.verdicts)}
         self._entries: dict[str, TypeEntry] = {}
         self._allowed: dict[tuple[NodeSelectorRequirement, ...], bool] = {}
@@ -112,6 +117,7 @@ class TypesOfPool:
             rank=types.rank,
             why_not=types.why_not,
             problem=self.problem,
+            is_unknown=self._is_unknown,
             origin=self.context.origin,
             types=len(verdicts),
             is_guessed=any(verdict.instance_type.is_guessed for verdict in verdicts),
@@ -287,10 +293,12 @@ def _types_of(
             is_assumed=any(node_class.name == pool.node_class_ref.name for node_class in assumed_of(view)),
         ),
     )
+    problem, is_unknown = ("", False) if types.verdicts else _problem(view, pool, resolved)
     return TypesOfPool(
         types,
         context,
-        problem=_problem(view, pool, resolved, has_types=bool(types.verdicts)),
+        problem=problem,
+        is_unknown=is_unknown,
         pods=_waiting(types, pending),
     )
 
@@ -314,14 +322,15 @@ def _origin(pool: NodePool, evidence: Evidence, *, is_assumed: bool) -> str:
     return f"{EC2_KIND} {ref.name}{assumed}, {'EC2' if has_facts else 'built-in catalogue'}"
 
 
-def _problem(view: ClusterView, pool: NodePool, resolved: ClusterTypes, *, has_types: bool) -> str:
+def _problem(view: ClusterView, pool: NodePool, resolved: ClusterTypes) -> tuple[str, bool]:
+    """Return why a NodePool has no types, and whether there may be some all the same."""
     ref = pool.node_class_ref
-    if has_types:
-        return ""
     if view.evidence.instance_types is None and not is_ec2(pool.node_class_ref):
-        return f"{ref.kind} {ref.name}: its types are unknown, and no node shows them"
-    why = unread_classes(view).why_no_types(pool)
-    return resolved.problems.get(ref.name) or f"{ref.kind} {ref.name} {why}"
+        return f"{ref.kind} {ref.name}: its types are unknown, and no node shows them", True
+    if (problem := resolved.problems.get(ref.name)) is not None:
+        return problem, False
+    unread = unread_classes(view)
+    return f"{ref.kind} {ref.name} {unread.why_no_types(pool)}", unread.absence(pool) is not Absence.GONE
 
 
 def _waiting(types: PoolTypes, pending: Iterable[Pod]) -> tuple[AskingPod, ...]:

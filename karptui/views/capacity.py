@@ -32,6 +32,8 @@ _MICRO: Final = 1_000_000
 
 
 def _nodes_cell(entry: CapacityEntry, _: int) -> Cell:
+    if not entry.sees_nodes:
+        return FORBIDDEN
     text = count_text(entry.nodes) + (f" +{entry.starting}" if entry.starting else "")
     return Cell(text, Tone.NORMAL, bar=Bar(0, entry.nodes, max(entry.all_nodes, 1)))
 
@@ -138,8 +140,18 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         _nodes_cell,
         lambda entry: entry.nodes,
         values=(
-            Value("nodes", lambda entry, _: entry.nodes, int),
-            Value("starting", lambda entry, _: entry.starting, int, "NodeClaims without a node."),
+            Value(
+                "nodes",
+                lambda entry, _: entry.nodes if entry.sees_nodes else None,
+                int | None,
+                "null if nodes were not read.",
+            ),
+            Value(
+                "starting",
+                lambda entry, _: entry.starting if entry.sees_nodes else None,
+                int | None,
+                "NodeClaims without a node; null if nodes were not read.",
+            ),
         ),
         filters=Field(FieldKind.COUNT, lambda entry, _: entry.nodes, "how many nodes"),
     ),
@@ -246,9 +258,11 @@ def capacity_sentence(entries: Sequence[CapacityEntry], grouping: str) -> Pieces
 
 
 def _without_nodes(entries: Sequence[CapacityEntry]) -> Pieces:
-    """Return the number of NodeClaims if no node exists; shares would be meaningless."""
+    """Return the number of NodeClaims if no node exists or is known; shares would be meaningless."""
     claims = sum(entry.starting for entry in entries)
     money = f", {_all_dollars(entries)} together" if entries[0].all_per_hour else ""
+    if not entries[0].sees_nodes:
+        return (("Nodes were not read: ", Tone.STRONG), (f"{counted(claims, 'NodeClaim')}{money}", Tone.NORMAL))
     return (("No node: ", Tone.STRONG), (f"{counted(claims, 'NodeClaim')} without one{money}", Tone.NORMAL))
 
 

@@ -96,5 +96,7 @@ def test_nodeclaims_without_any_node_are_no_part_of_nothing(grouping: str) -> No
     money = f", {per_hour_text(per_hour)} together" if per_hour else ""
     text = text_of(capacity_sentence(entries, grouping))
     assert text == f"No node: 2 NodeClaims without one{money}"
+    unread = capacity_entries(claims, grouping, sees_nodes=False)
+    assert text_of(capacity_sentence(unread, grouping)) == f"Nodes were not read: 2 NodeClaims{money}"
     bare = capacity_entries([replace(claims[0], price=None)], grouping)
     assert text_of(capacity_sentence(bare, grouping)) == "No node: 1 NodeClaim without one"

@@ -97,7 +97,7 @@ def carries_cell(row: PoolRow, _: int) -> Cell:
 def types_cell(row: PoolRow, _: int) -> Cell:
     """Return the number of allowed types, and of those with an offering."""
     if row.types.problem:
-        return Cell("✘ none", Tone.FAULT)
+        return Cell("? unknown", Tone.WARNING, "?") if row.types.is_unknown else Cell("✘ none", Tone.FAULT)
     if row.types.is_guessed:
         type_count = count_text(row.types.types)
         seen = "known" if row.types.named else "seen"
