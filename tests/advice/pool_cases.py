@@ -97,6 +97,14 @@ def spot_nodes(count: int = 2, **pool: Any) -> Inventory:
     )
 
 
+def spot_nodes_that_come_and_go() -> Inventory:
+    """Return two nodes, one that is being deleted, and a NodeClaim without a node."""
+    there = spot_nodes(4)
+    *kept, going, starting = there.nodeclaims
+    nodeclaims = (*kept, replace(going, deletion_ns=NOW_NS), replace(starting, node_name=""))
+    return replace(there, nodes=there.nodes[:3], nodeclaims=nodeclaims)
+
+
 SPOT = {"on-demand": 0.1, "spot": 0.04}
 SPOT_TYPES = (an_instance_type(prices=SPOT), an_instance_type(name="m5.xlarge", cpu="4", prices=SPOT))
 MANY_SPOT = (an_instance_type(prices=SPOT), *(an_instance_type(name=f"c{i}.large", prices=SPOT) for i in range(15)))
@@ -244,6 +252,11 @@ CASES = [
          ("cannot launch any node: its requirements exclude all 2 instance types (kubernetes.io/arch In [arm64])",),
          ERROR),
     Case("pool-no-types",
+         lambda: pools(a_nodepool(requirements=(a_requirement(labels.INSTANCE_TYPE, "In", "m5.large"),
+                                                a_requirement(labels.ARCH, "In", "arm64")))),
+         ("cannot launch any node: its requirements exclude all 2 instance types (kubernetes.io/arch In [arm64])",),
+         ERROR, name="one of two requirements"),
+    Case("pool-no-types",
          lambda: pools(a_nodepool(requirements=(a_requirement(labels.INSTANCE_TYPE, "Exists", min_values=3),))),
          ("minValues of node.kubernetes.io/instance-type is not met: only 2 values offered.",), ERROR,
          settings={"MIN_VALUES_POLICY": "Strict"}, name="minValues"),
@@ -310,8 +323,9 @@ CASES = [
          settings={"FEATURE_GATES": "ReservedCapacity=false"}, name="reserved, but off"),
     *quiet("pool-capacity-type-open", lambda: pools(a_nodepool()),
            lambda: pools(a_nodepool(requirements=(), replicas=1))),
-    Case("pool-spot-gate-off", spot_nodes, ("2 spot nodes ($0.08/h) of general", "never replaced by cheaper ones"),
-         INFO, types=SPOT_TYPES, per_hour=0.08),
+    Case("pool-spot-gate-off", spot_nodes_that_come_and_go,
+         ("2 spot nodes ($0.08/h) of general", "never replaced by cheaper ones"), INFO,
+         types=SPOT_TYPES, per_hour=0.08),
     Case(
         "pool-spot-gate-off",
         spot_nodes,

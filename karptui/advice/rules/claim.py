@@ -19,7 +19,7 @@ _LONGEST: Final = 160
 
 @rule(
     "claim-no-capacity",
-    title="launches fail: insufficient capacity",
+    title="launches failed: insufficient capacity",
     what="In the last hour, events report three or more launches of a NodePool that failed with "
     "InsufficientCapacityError.",
     why="Karpenter deletes the NodeClaim, skips the offering for three minutes, and schedules the pods again. A pool "

@@ -422,10 +422,15 @@ def _protects_nodes(context: AdviceContext) -> Iterator[Finding]:
 def _spot_gate_off(context: AdviceContext) -> Iterator[Finding]:
     if context.settings.gate(SPOT_TO_SPOT_GATE):
         return
-    pools = [pool for pool in context.pools if pool.consolidates_used_nodes and context.spot_nodes_of(pool)]
-    if not pools:
+    nodes = [
+        node
+        for pool in context.pools
+        for node in context.spot_nodes_of(pool)
+        if pool.consolidates_used_nodes and node.node is not None and not node.is_marked_for_deletion
+    ]
+    if not nodes:
         return
-    nodes = [node for pool in pools for node in context.spot_nodes_of(pool)]
+    pools = [pool for pool in context.pools if pool.name in {node.nodepool_name for node in nodes}]
     cost = context.cost(nodes)
     yield Finding(
         severity=Severity.INFO,

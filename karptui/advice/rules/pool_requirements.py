@@ -311,9 +311,18 @@ def _why_no_types(types: PoolTypes) -> str:
     counts = [count for count in types.counts if count.filter in _WORDS and count.removed]
     most = len(types.verdicts)
     if len(counts) == 1 and counts[0].removed == most > 1:
-        return f"{_WORDS[counts[0].filter]} all {counted(most, 'instance type')}{_reasons(counts[0])}"
+        alone = [plain_bounds(str(each)) for each in types.requirements if _excludes_all(each, types)]
+        reasons = f" ({listed(alone, _MOST_REASONS)})" if alone else _reasons(counts[0])
+        return f"{_WORDS[counts[0].filter]} all {counted(most, 'instance type')}{reasons}"
     removed = [f"{_WORDS[count.filter]} {count.removed:,}{_reasons(count)}" for count in counts]
     return f"{', '.join(removed)} of {counted(most, 'instance type')}"
+
+
+def _excludes_all(requirement: Requirement, types: PoolTypes) -> bool:
+    """Return whether no type meets a requirement, whatever the others are."""
+    of_types = (Requirements.from_selectors(verdict.instance_type.requirements) for verdict in types.verdicts)
+    found = (each.find(requirement.key) for each in of_types)
+    return all(of_type is not None and of_type.clashes(requirement) for of_type in found)
 
 
 def _reasons(count: FilterCount) -> str:
