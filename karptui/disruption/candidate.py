@@ -76,7 +76,9 @@ class Candidate:
     @property
     def instance_type(self) -> InstanceType | None:
         """Its instance type as the NodePool lists it now; None if it does not."""
-        return self.book.types.get(self.type_name)
+        instance_type = self.book.types.get(self.type_name)
+        is_guessed = instance_type is not None and instance_type.is_guessed
+        return None if is_guessed and self.type_name in self._fleet.unlisted_types else instance_type
 
     @cached_property
     def price(self) -> float:

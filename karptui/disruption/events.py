@@ -23,6 +23,14 @@ UNCONSOLIDATABLE: Final = "Unconsolidatable"
 CONSOLIDATION_CANDIDATE: Final = "ConsolidationCandidate"
 CONSOLIDATION_APPROVED: Final = "ConsolidationApproved"
 NODE_REPAIR_BLOCKED: Final = "NodeRepairBlocked"
+_UNLISTED: Final = re.compile(r'Instance Type "([^"]+)" not found')
+"""About a node whose price is not known: pkg/controllers/disruption/consolidation.go."""
+
+
+def unlisted_type(event: Event) -> str:
+    """Return the instance type that the provider does not list, according to an event; empty for other events."""
+    match = _UNLISTED.match(event.message) if event.reason == UNCONSOLIDATABLE else None
+    return match[1] if match is not None else ""
 
 
 class PublishedEvent(msgspec.Struct, frozen=True, gc=False):

@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Final
 
 from karptui.disruption.budgets import PoolUse, count_use
+from karptui.disruption.events import unlisted_type
 from karptui.disruption.launch_price import ReckonedPrices, pool_costs
 from karptui.disruption.termination import INSTANCE_EVENTS, InstanceWarning, warnings_by_object
 from karptui.karpenter.instance_type import InstanceType
@@ -76,6 +77,12 @@ class Fleet:
         self.pods = PodPredicates(inventory.pdbs, now_ns, settings)
         self.books = _books(types, settings.rules)
         self._node_pods: dict[StateNode, NodePods] = {}
+
+    @cached_property
+    def unlisted_types(self) -> frozenset[str]:
+        """Instance types that the provider did not list within the last hour, according to Karpenter's events."""
+        recent = (event for event in self.inventory.events if self.now_ns - event.last_ns <= HOUR_NS)
+        return frozenset(map(unlisted_type, recent)) - {""}
 
     def later(
         self,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from karptui.disruption.events import UNCONSOLIDATABLE
+from karptui.disruption.events import UNCONSOLIDATABLE, unlisted_type
 from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
 from karptui.verdict.blocked import lacks_some, sum_of
 from karptui.verdict.finding import (
@@ -24,8 +23,6 @@ _REQUIRED: Final = (Apart.ANTI_AFFINITY, Apart.SPREAD, Apart.MIN_VALUES)
 """Rules that hold whatever Karpenter's settings are."""
 FEWEST_PREFERRED: Final = 4
 """From this many nearly empty nodes on it is reported that preferences keep them."""
-_UNKNOWN_TYPE: Final = re.compile(r'Instance Type "([^"]+)" not found')
-"""Karpenter's event about a node whose price it cannot tell: pkg/controllers/disruption/consolidation.go."""
 
 
 def unconsolidated_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
@@ -63,9 +60,9 @@ def _preferred(case: VerdictCase) -> Iterator[ClusterFinding]:
 def _unknown_types(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield nodes that Karpenter does not consolidate because the provider does not know their instance type."""
     types = {
-        event.involved_name: match[1]
+        event.involved_name: type_name
         for event in case.recent(UNCONSOLIDATABLE, kind="Node")
-        if (match := _UNKNOWN_TYPE.match(event.message)) is not None
+        if (type_name := unlisted_type(event))
     }
     groups: defaultdict[tuple[str, str], list[VerdictNode]] = defaultdict(list)
     for line in case.nodes if types else ():

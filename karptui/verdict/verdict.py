@@ -60,15 +60,8 @@ def verdict_of(case: VerdictCase, pause: Pause = no_pause) -> tuple[ClusterFindi
     if not any(finding.code in _NEEDS_ATTENTION or not is_quiet(finding) for finding in findings):
         findings.insert(0, _fine(case, has_notes=any(finding.code not in _OF_DATA for finding in findings)))
     acts = is_running(case.controller) and has_leader(case.controller)
-    then = [finding for finding in next_finding(case) if acts and not _is_of_unknown_types(finding, case, findings)]
+    then = [finding for finding in next_finding(case) if acts]
     return (*interleaved(findings), *then)
-
-
-def _is_of_unknown_types(then: ClusterFinding, case: VerdictCase, findings: Sequence[ClusterFinding]) -> bool:
-    """Return whether Karpenter's next command consolidates nodes whose instance type the provider does not know."""
-    unknown = {f.names for f in findings if f.code is FindingCode.PREFERRED and f.manner is Manner.MISSING}
-    types = {(line.pool, line.instance_type) for line in case.nodes if line.name in then.names}
-    return then.detail.endswith("NodeConsolidation") and not unknown.isdisjoint(types)
 
 
 def _without_other_cause(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:

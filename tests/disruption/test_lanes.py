@@ -243,6 +243,11 @@ def test_numbers_of_codes() -> None:
 def test_node_with_unknown_provider_types() -> None:
     seen = [msgspec.structs.replace(instance_type, seen_on=1) for instance_type in TYPES]
     assert findings_of(types=seen, pods=[a_pod(node="node-1", cpu="5")]).why.code is WhyCode.UNKNOWN
+    message = 'Instance Type "m5.2xlarge" not found'
+    event = an_event(about="Node/node-1", reason="Unconsolidatable", message=message, last_ns=NOW_NS)
+    given: dict[str, Any] = {"pods": [a_pod(node="node-1")], "events": [event]}
+    assert findings_of(types=seen, **given).why.code is WhyCode.NO_TYPE
+    assert findings_of(types=TYPES, **given).why.code is not WhyCode.NO_TYPE, "a known catalogue is believed"
 
 
 def test_drift_of_a_node_that_consolidation_may_not_remove() -> None:
