@@ -26,17 +26,20 @@ def per_hour_text(amount: float, currency: str = "USD") -> str:
     return f"{sum_text(amount, currency)}/h"
 
 
-def saved_text(amount: float, *, digits: int = 4, is_whole: bool = True, is_upper_bound: bool = False) -> str:
+def saved_text(
+    amount: float, currency: str = "USD", *, digits: int = 4, is_whole: bool = True, is_upper_bound: bool = False
+) -> str:
     """Return hourly savings: ``saves $0.3830/h``, or ``costs $0.2380/h more`` if negative.
 
     Args:
+        digits: Two or four.
         is_whole: Whether the amount is complete; otherwise a plus sign is appended.
         is_upper_bound: Whether the savings may be less.
     """
-    number = f"{abs(amount):,.{digits}f}"
-    if is_whole and not float(number.replace(",", "")):
+    if is_whole and not round(abs(amount), digits):
         return "saves nothing"
-    text = f"{'up to ' if is_upper_bound else ''}${number}/h{'' if is_whole else '+'}"
+    number = (node_price_text if digits > 2 else sum_text)(abs(amount), currency)
+    text = f"{'up to ' if is_upper_bound else ''}{number}/h{'' if is_whole else '+'}"
     return f"saves {text}" if amount >= 0 else f"costs {text} more"
 
 
@@ -48,11 +51,6 @@ def per_month_text(amount_per_hour: float, currency: str = "USD") -> str:
 def total_text(amount: float, currency: str = "USD") -> str:
     """Return an hourly sum with the monthly one: ``$25.08/h · $18,310/mo``."""
     return f"{per_hour_text(amount, currency)} · {per_month_text(amount, currency)}"
-
-
-def change_text(amount: float) -> str:
-    """Return the change of an hourly sum: ``+5.42 $/h``."""
-    return f"{amount:+,.2f} $/h"
 
 
 def per_hour_change_text(amount: float) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from karptui.aws.money import per_hour_text
 from karptui.cli.option_values import duration, file_name
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_why_flags
 from karptui.cli.streams import UsageError, say
@@ -176,7 +177,7 @@ def _happened(file: Path) -> Iterator[str]:
 
 def _mark_text(mark: Mark) -> str:
     about = " ".join(filter(None, (mark.object_kind if mark.cause != "launch-refused" else "", mark.name)))
-    cost = f"${mark.cost_per_hour:,.2f}/h" if mark.cost_per_hour else ""
+    cost = per_hour_text(mark.cost_per_hour) if mark.cost_per_hour else ""
     rest = ", ".join(filter(None, (mark.text, cost)))
     words = [_CAUSES[mark.cause], mark.code, about, f"({rest})" if rest else ""]
     return " ".join(filter(None, words))

@@ -11,7 +11,14 @@ from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts, price_list
 from karptui.aws.market import live_instance_types, live_market, live_prices
-from karptui.aws.money import change_text, node_price_text, per_hour_text, per_month_text, total_text
+from karptui.aws.money import (
+    node_price_text,
+    per_hour_change_text,
+    per_hour_text,
+    per_month_text,
+    saved_text,
+    total_text,
+)
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import (
     NodePrices,
@@ -119,7 +126,10 @@ def test_four_digits_for_one_node_and_two_for_sums(currency: str, price: str, to
 
 
 def test_a_change_has_its_sign() -> None:
-    assert [change_text(amount) for amount in (5.42, -1234.5)] == ["+5.42 $/h", "-1,234.50 $/h"]
+    assert [per_hour_change_text(amount) for amount in (5.42, -1234.5)] == ["+$5.42/h", "-$1,234.50/h"]
+    assert saved_text(0.383, "CNY") == "saves ¥0.3830/h"
+    assert saved_text(-1234.5, digits=2, is_upper_bound=True, is_whole=False) == "costs up to $1,234.50/h+ more"
+    assert saved_text(0.0049, digits=2) == "saves nothing"
 
 
 @pytest.mark.parametrize(("zone", "region"), [

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 from textual.app import App
 
-from karptui.aws.money import change_text
+from karptui.aws.money import per_hour_change_text
 from karptui.decode.kinds import Kind
 from karptui.errors import RequestError
 from karptui.kube.units import counted
@@ -156,7 +156,7 @@ class Dialogs:
         answer = book.answers.get(index)
         if answer is None or answer.difference is None:
             return edits
-        return f"{edits} · {change_text(answer.difference.price_delta_per_hour)}"
+        return f"{edits} · {per_hour_change_text(answer.difference.price_delta_per_hour)}"
 
     async def rename(self) -> None:
         await self._name()
