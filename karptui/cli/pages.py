@@ -91,7 +91,7 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui --contexts prod-eu-1,prod-us-1", "several clusters, one row each"),
             Entry("karptui --snapshot incident.json.gz", "a recording, or output of kubectl get -o json|yaml"),
             Entry(
-                "kubectl get nodes,pods,nodepools,nodeclaims,ec2nodeclasses,ds,pdb,pvc,pv,sc,csinodes,events -A -o json"
+                "kubectl get no,po,nodepools,nodeclaims,ec2nodeclasses,ds,pdb,pvc,pv,sc,csinodes,ev -A -o json"
                 " | karptui --snapshot -",
                 "kubectl's output by a pipe; without the AWS provider omit ec2nodeclasses, or kubectl prints nothing",
             ),

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import cache, partial
 from typing import Final
 
 import msgspec
@@ -38,6 +39,7 @@ from karptui.pending.crowding import crowding_of
 from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 from karptui.provisioning.instance_types import alternatives_of
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.rejection import RequirementsUnmet, TaintsNotTolerated
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
 from karptui.state.cluster import ClusterState
@@ -253,6 +255,26 @@ def _group_event(pod: Pod, groups: Mapping[str, Event]) -> Event | None:
     owner = controller_of(pod.owners)
     named = {*pod.labels.values(), *((owner.name, f"podgroup-{owner.uid}") if owner is not None else ())}
     return next((groups[key] for name in sorted(named) if (key := f"{pod.namespace}/{name}") in groups), None)
+
+
+def holds_of(
+    state: ClusterState, prepared: Prepared, version: str = ""
+) -> Callable[[Pod, PodMessages], Disagreement | None]:
+    """Return the function that finds what keeps a pod of a cluster pending whatever Karpenter launches.
+
+    Args:
+        version: Karpenter's version.
+    """
+    return partial(
+        held_by,
+        state=state,
+        volumes=prepared.volumes,
+        failed=failed_volumes(state, prepared.now_ns),
+        groups=groups_not_admitted(state),
+        runs=cache(partial(scheduler_runs, state=state)),
+        now_ns=prepared.now_ns,
+        version=version,
+    )
 
 
 def held_by(

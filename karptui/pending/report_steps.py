@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, partial
 
 from karptui.aws.launch_refusals import REFUSED_NS, last_refusals
 from karptui.aws.prices import LIST_PRICES, PriceSettings
@@ -11,7 +10,7 @@ from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.kube.pod import Pod
 from karptui.kube.volumes import CSI_NODE
 from karptui.pending.causes import ENGINE, Cause, Diagnoses
-from karptui.pending.disagreements import Nominations, failed_volumes, groups_not_admitted, held_by, scheduler_runs
+from karptui.pending.disagreements import Nominations, holds_of
 from karptui.pending.groups import PendingGroup, PendingReport, fold
 from karptui.pending.messages import messages_about
 from karptui.provisioning.explain import PodExplanation, explain
@@ -84,16 +83,7 @@ class ReportSteps:
             origins=origins,
             nominations=nominations,
             now_ns=self._prepared.now_ns,
-            held_by=partial(
-                held_by,
-                state=self._state,
-                volumes=self._prepared.volumes,
-                failed=failed_volumes(self._state, self._prepared.now_ns),
-                groups=groups_not_admitted(self._state),
-                runs=cache(partial(scheduler_runs, state=self._state)),
-                now_ns=self._prepared.now_ns,
-                version=self._version,
-            ),
+            held_by=holds_of(self._state, self._prepared, self._version),
             knows_volumes={*unread_of_volumes(self._prepared.inventory)} <= {CSI_NODE},
         )
         self._groups = {group.key: group for group in groups}

@@ -23,6 +23,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
+from karptui.studies.held_pods import held_premises
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.edits.apply import apply
@@ -106,6 +107,7 @@ class ForecastCluster(msgspec.Struct, frozen=True, eq=False):
                 assumptions=(
                     *played.assumptions,
                     *refusal_premises(self.inventory, self.situation.now_ns),
+                    *held_premises(self.situation),
                     *self.situation.types.notes,
                 ),
                 spot_at_on_demand=self._spot_at_on_demand,

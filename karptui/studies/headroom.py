@@ -19,6 +19,7 @@ from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.pod_class import RESPECT
 from karptui.provisioning.pool_order import served_pools, skip_reason
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
+from karptui.studies.held_pods import held_premises
 from karptui.studies.pod_trial import PodTrial, SamplePod, sample_of, samples
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.edits.apply import apply
@@ -231,7 +232,7 @@ def headroom(
         pools=tuple(rooms),
         buffered=len(edited.prepared.buffer_pods),
         tried=most,
-        assumed=(*base.premises, *ASSUMED),
+        assumed=(*base.premises, *held_premises(base), *ASSUMED),
     )
 
 
@@ -316,7 +317,7 @@ def _without_karpenter(
         pools=tuple(_closed(edited, pool, reason) for pool in edited.inventory.nodepools if pool.name in pools_alone),
         buffered=0,
         tried=len(copies),
-        assumed=(*base.premises, *ASSUMED),
+        assumed=(*base.premises, *held_premises(base), *ASSUMED),
     )
 
 

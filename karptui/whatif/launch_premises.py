@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from karptui.aws.launch_refusals import last_refusals
+from karptui.aws.launch_refusals import REFUSED_NS, last_refusals
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import duration_text, first_of, verb
 
-_RECENT_NS = 10 * MINUTE_NS
+_RECENT_NS: Final = 10 * MINUTE_NS
 
 
 def launch_premises(inventory: Inventory, now_ns: int) -> Iterator[str]:
@@ -27,8 +28,13 @@ def launch_premises(inventory: Inventory, now_ns: int) -> Iterator[str]:
 
 
 def refusal_premises(inventory: Inventory, now_ns: int) -> Iterator[str]:
-    """Yield the assumption that launches succeed, for each NodePool whose last launch was refused."""
+    """Yield the assumption that launches succeed, for each NodePool whose last launch was refused.
+
+    Offerings that Karpenter still excludes are no part of the instance types.
+    """
     for pool, refusal in sorted(last_refusals(inventory, since_ns=now_ns - _RECENT_NS).items()):
+        if now_ns - refusal.last_ns < REFUSED_NS:
+            continue
         age = duration_text((now_ns - refusal.last_ns) // NS_PER_SECOND)
         why = refusal.error_code or refusal.message
         yield f"new nodes of {pool} are launched, although its last launch failed {age} ago: {why}"

@@ -28,6 +28,7 @@ from tests.builders import (
     a_node,
     a_nodeclaim,
     a_pod,
+    an_event,
     an_instance_type,
     an_owner,
 )
@@ -121,6 +122,15 @@ def test_launches_that_fail_now_are_the_first_assumption() -> None:
         "new nodes of general are launched, although its last launch failed 4m ago: VcpuLimitExceeded",
     )
     assert forecast_of(on).play(horizon_ns=0, is_instant=True).assumptions[-1].startswith("new nodes of general are ")
+
+
+def test_pending_pods_that_cannot_start_on_any_node_are_named() -> None:
+    event = an_event(about="PersistentVolumeClaim/default/data", reason="ProvisioningFailed", last_ns=NOW_NS)
+    pod = a_pod(name="waits", volumes=(PodVolume("data", "data"),), scheduled_reason="Unschedulable")
+    on = cluster(pod, events=(event,))
+    text = "default/waits starts once it has a node, although it cannot now (volume not created)"
+    assert text in headroom(on, sample_of(on, WEB), most=5).assumed
+    assert text in forecast_of(on).play(horizon_ns=0, is_instant=True).assumptions
 
 
 def test_resource_claims_are_the_reason_whatever_the_taints_of_nodepools() -> None:

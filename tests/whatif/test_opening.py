@@ -102,7 +102,7 @@ def test_an_answer_says_how_long_it_took_and_how_far_it_can_be_trusted(view: Clu
     assert first.seconds == 0.5
     assert first.blockers_gained is None
     (line,) = trust_line(first)
-    assert text_of(line.pieces) == "  Exact, except 3 approximations and 2 rules not modelled"
+    assert text_of(line.pieces) == "  Exact, except 4 approximations and 2 rules not modelled"
     words = [row.pieces[0][0].strip() for row in line.details]
     assert list(dict.fromkeys(words)) == ["exact:", "approximated:", "not modelled:"]
     assert price_note(first) == ""
