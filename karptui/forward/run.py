@@ -19,6 +19,8 @@ from karptui.forward.launching import given_up_ns, is_stuck
 from karptui.forward.play import Play
 from karptui.forward.result import KeptNode, Played, Step, StepKind, circle_of, without_dollars
 from karptui.karpenter.inventory import Inventory, unmanaged_nodes
+from karptui.karpenter.labels import TERMINATION_FINALIZER
+from karptui.karpenter.nodeclaim import overdue_launches
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
 from karptui.kube.group import group_by
@@ -147,6 +149,7 @@ def premises(
     return (
         (
             *_overdue_launches(inventory, now_ns),
+            *_finalizers(inventory),
             *_stuck_nodes(inventory, durations, now_ns),
             *_failing_pods(inventory),
             *_assumptions(durations, usual, is_instant=is_instant),
@@ -256,7 +259,7 @@ def about_dollars(played: Played, prices: PriceSettings = LIST_PRICES) -> Iterat
 
 def _overdue_launches(inventory: Inventory, now_ns: int) -> Iterator[str]:
     """Yield NodeClaims that are assumed never to get an instance, and when Karpenter deletes them."""
-    overdue = [each for each in inventory.nodeclaims if each.is_launch_overdue(now_ns) and not each.is_deleting]
+    overdue = [claim for claim in overdue_launches(inventory.nodeclaims, now_ns) if not claim.is_deleting]
     groups = group_by(overdue, lambda claim: given_up_ns(claim) is not None)
     for is_given_up, claims in sorted(groups.items()):
         names, are = sorted(claim.name for claim in claims), verb(len(claims), "is", "are")
@@ -264,6 +267,14 @@ def _overdue_launches(inventory: Inventory, now_ns: int) -> Iterator[str]:
         if is_given_up:
             end = "Karpenter deletes a NodeClaim that does not launch within five minutes, and the next launch succeeds"
         yield f"{first_of(names, _MOST_NAMES)}, without an instance, {are} assumed never to launch: {end}"
+
+
+def _finalizers(inventory: Inventory) -> Iterator[str]:
+    """Yield the nodes that are deleted in the forecast, although another controller's finalizer may keep them."""
+    for node in inventory.nodes:
+        others = [name for name in node.finalizers if node.is_deleting and name != TERMINATION_FINALIZER]
+        if others:
+            yield f"{node.name} is deleted once it is drained, although it has the finalizer {first_of(others, 1)}"
 
 
 def _stuck_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -73,6 +73,12 @@ class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
         """Return whether it has no instance because its launch was refused, or for longer than launches take."""
         is_old = self.created_ns != ABSENT_NS and now_ns - self.created_ns >= LAUNCH_PATIENCE_NS
         return not self.provider_id and (is_old or self.refused_launch is not None)
+
+
+def overdue_launches(claims: Iterable[NodeClaim], now_ns: int) -> list[NodeClaim]:
+    """Return the NodeClaims that have no instance and should have one, the oldest first."""
+    overdue = (claim for claim in claims if claim.is_launch_overdue(now_ns))
+    return sorted(overdue, key=lambda claim: (claim.created_ns, claim.name))
 
 
 def is_untried(condition: Condition) -> bool:

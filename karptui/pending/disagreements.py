@@ -14,7 +14,7 @@ import msgspec
 from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import KEY_ALIASES, NODEPOOL, ZONE
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import NodeClaim, overdue_launches
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.rules import is_older
@@ -266,7 +266,7 @@ def holds_of(
         version: Karpenter's version.
     """
     return partial(
-        held_by,
+        _held_by,
         state=state,
         volumes=prepared.volumes,
         failed=failed_volumes(state, prepared.now_ns),
@@ -277,7 +277,7 @@ def holds_of(
     )
 
 
-def held_by(
+def _held_by(
     pod: Pod,
     messages: PodMessages,
     *,
@@ -604,10 +604,7 @@ class Nominations:
                 error_code=refusal.error_code,
                 message=refusal.message,
             )
-        overdue = sorted(
-            (claim for claim in self._claims.values() if claim.is_launch_overdue(now_ns)),
-            key=lambda claim: (claim.created_ns, claim.name),
-        )
+        overdue = overdue_launches(self._claims.values(), now_ns)
         is_stopped = bool(overdue) and diagnosis.cause is Cause.CLAIM
         if is_stopped and refusal is None:
             failed, names = overdue[0].refused_launch, tuple(claim.name for claim in overdue)

@@ -7,6 +7,7 @@ from typing import Final
 
 from karptui.aws.launch_refusals import REFUSED_NS, last_refusals
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodeclaim import overdue_launches
 from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import duration_text, first_of, verb
 
@@ -15,11 +16,7 @@ _RECENT_NS: Final = 10 * MINUTE_NS
 
 def launch_premises(inventory: Inventory, now_ns: int) -> Iterator[str]:
     """Yield the assumption that nodes are launched, for each reason why Karpenter may launch none now."""
-    overdue = sorted(
-        (claim for claim in inventory.nodeclaims if claim.is_launch_overdue(now_ns)),
-        key=lambda claim: (claim.created_ns, claim.name),
-    )
-    if overdue:
+    if overdue := overdue_launches(inventory.nodeclaims, now_ns):
         launched = overdue[0].refused_launch
         why = f": {launched.message or launched.reason}" if launched is not None else ""
         names = f"{first_of([claim.name for claim in overdue], 2)} {verb(len(overdue), 'has', 'have')}"

@@ -167,7 +167,7 @@ CASES = [
          ("1 NodeClaim (general-abcde) has had no instance for up to 1h (no capacity)", "disrupts no node of"), ERROR),
     *quiet("claim-unsynced",
            lambda: Inventory(nodepools=(a_nodepool(),),
-                             nodeclaims=(a_nodeclaim(stage="", created_ns=NOW_NS - MINUTE_NS),)),
+                             nodeclaims=(a_nodeclaim(stage="", conditions=(), created_ns=NOW_NS - MINUTE_NS),)),
            an_inventory),
     Case("node-never-initialized",
          lambda: one_node(node={"is_initialized": False, "taints": (SLOW,)},

@@ -126,6 +126,15 @@ def test_a_node_claim_that_has_long_had_no_instance_gets_none() -> None:
     )
 
 
+def test_a_node_with_the_finalizer_of_another_controller_is_named() -> None:
+    node, claim = a_pair(name="held")
+    held = replace(node, deletion_ns=NOW_NS, finalizers=("karpenter.sh/termination", "example.com/hold"))
+    result = played(replace(a_world(), nodes=(held,), nodeclaims=(replace(claim, deletion_ns=NOW_NS),)))
+    assert result.assumptions[0] == (
+        "held is deleted once it is drained, although it has the finalizer example.com/hold"
+    )
+
+
 def a_play(nodes: int, *looks: str) -> Played:
     steps = tuple(
         Step(

@@ -98,7 +98,7 @@ RECKONED_END = (
     (LOST, "the NodeClaim expects node ip-1.ec2.internal, which does not exist", Tone.FAULT),
     (replace(LOST, hidden=frozenset({Kind.NODE})), "", Tone.NORMAL),
     (entry(), "", Tone.NORMAL),
-    (LEAVING, "its pods are being evicted", Tone.LEAVING),
+    (LEAVING, "it is being drained", Tone.LEAVING),
     (entry(deletion_ns=NOW_NS - MINUTE), "its drain has not begun", Tone.LEAVING),
     (entry(deletion_ns=NOW_NS - MINUTE, findings=node_findings(drain=DrainState(DrainStage.VOLUMES))), "volumes",
      Tone.LEAVING),

@@ -146,7 +146,7 @@ def _leaving(node: Node, claim: NodeClaim | None, *, may_see_claims: bool) -> No
     if stage is DrainStage.VOLUMES:
         return NodeStatus("Detaching", Tone.LEAVING, since, "drained; volumes are being detached", 3)
     text = _message_of(claim.condition("Drained"))
-    return NodeStatus("Draining", Tone.LEAVING, since, text or "its pods are being evicted", 2)
+    return NodeStatus("Draining", Tone.LEAVING, since, text or "it is being drained", 2)
 
 
 def _rebooting(claim: NodeClaim) -> NodeStatus:
