@@ -67,7 +67,7 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
     pods: int
     starts: int
     """How many kube-scheduler puts on the nodes that are ready now."""
-    on_starting: int
+    on_starting: int = 0
     """Pods of ``fits`` on nodes that are still starting."""
     on_launched: int = 0
     """Pods of ``fits`` on nodes that are launched anyway, for pods that are pending today."""
@@ -88,15 +88,15 @@ class Headroom(msgspec.Struct, frozen=True, kw_only=True):
     """How many fit until nothing more is launched."""
     is_total_at_least: bool
     """Whether more may fit than were tried."""
-    new_nodes: int
+    new_nodes: int = 0
     """Launched for all these."""
-    price_per_hour: float
+    price_per_hour: float = 0.0
     """Dollars of them."""
     reason: str
     """Why the next pod after ``total`` is unschedulable; empty if that is not reached."""
     pools: tuple[PoolRoom, ...]
     """Each NodePool alone; empty if that was not asked."""
-    buffered: int
+    buffered: int = 0
     """Pods whose room CapacityBuffers keep."""
     tried: int
     assumed: tuple[str, ...]
@@ -305,17 +305,13 @@ def _without_karpenter(
         requests=_requests(copies),
         pods=_present_pods(base, sample),
         starts=len(placed),
-        on_starting=0,
         fits=len(placed),
         is_fits_at_least=is_at_least,
         nodes=tuple(Counter(placed.values()).most_common()),
         total=len(placed),
         is_total_at_least=is_at_least,
-        new_nodes=0,
-        price_per_hour=0.0,
         reason="" if is_at_least else reason,
         pools=tuple(_closed(edited, pool, reason) for pool in edited.inventory.nodepools if pool.name in pools_alone),
-        buffered=0,
         tried=len(copies),
         assumed=(*base.premises, *held_premises(base), *ASSUMED),
     )

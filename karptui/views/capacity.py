@@ -38,6 +38,10 @@ def _nodes_cell(entry: CapacityEntry, _: int) -> Cell:
     return Cell(text, Tone.NORMAL, bar=Bar(0, entry.nodes, max(entry.all_nodes, 1)))
 
 
+def _seen(entry: CapacityEntry, count: int) -> int | None:
+    return count if entry.sees_nodes else None
+
+
 def _pods_cell(entry: CapacityEntry, _: int) -> Cell:
     return msgspec.structs.replace(count_cell(entry.pods, entry.access), bar=None)
 
@@ -140,18 +144,8 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
         _nodes_cell,
         lambda entry: entry.nodes,
         values=(
-            Value(
-                "nodes",
-                lambda entry, _: entry.nodes if entry.sees_nodes else None,
-                int | None,
-                "null if nodes were not read.",
-            ),
-            Value(
-                "starting",
-                lambda entry, _: entry.starting if entry.sees_nodes else None,
-                int | None,
-                "NodeClaims without a node; null if nodes were not read.",
-            ),
+            Value("nodes", lambda entry, _: _seen(entry, entry.nodes), int | None, "null if nodes were not read."),
+            Value("starting", lambda entry, _: _seen(entry, entry.starting), int | None, "NodeClaims without a node."),
         ),
         filters=Field(FieldKind.COUNT, lambda entry, _: entry.nodes, "how many nodes"),
     ),
