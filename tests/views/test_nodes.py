@@ -96,7 +96,7 @@ GRACE_OVER = "reboots it after at most 5m with its remaining pods (for Ready/Kub
     (DELETED, rebooting("RebootIssued"), "Deleting 60s", Tone.LEAVING, "begun"),
     (node(deletion_ns=since(9)), claim(), "Deleting 9m", Tone.LEAVING, "has not begun"),
     (node(), claim(deletion_ns=since(9)), "Deleting 9m", Tone.LEAVING, "has not begun"),
-    (node(deletion_ns=since(8)), leaving(9, DRAINING), "Draining 9m", Tone.LEAVING, "being evicted"),
+    (node(deletion_ns=since(8)), leaving(9, DRAINING), "Draining 9m", Tone.LEAVING, "being drained"),
     (node(), leaving(3, *conditions("Drained")), "Detaching 3m", Tone.LEAVING, "volumes"),
     (node(), leaving(3, *conditions("Drained", "VolumesDetached")), "Terminating 3m", Tone.LEAVING,
      "the instance is terminated next"),
