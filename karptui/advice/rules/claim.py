@@ -10,7 +10,7 @@ from karptui.advice.finding import Finding, Severity, rule
 from karptui.advice.words import listed, pool_ref, span
 from karptui.aws.launch_refusals import recent_launch_refusals
 from karptui.karpenter.nodeclaim import overdue_launches
-from karptui.kube.timestamps import HOUR_NS
+from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
 
@@ -49,17 +49,21 @@ def _no_capacity(context: AdviceContext) -> Iterator[Finding]:
         )
 
 
+_PATIENCE_NS: Final = 5 * MINUTE_NS
+
+
 @rule(
     "claim-unsynced",
     title="one NodeClaim blocks all disruption",
-    what="A NodeClaim has had no provider ID for two minutes, or its launch failed.",
+    what="A NodeClaim is older than five minutes and has no provider ID.",
     why="Karpenter disrupts nothing until its cluster state is synced, and it is not synced while a NodeClaim has no "
     "provider ID. A pool whose launches keep failing blocks drift and consolidation of all others.",
     source="Synced in pkg/controllers/state/cluster.go and pkg/controllers/disruption/controller.go",
     remedy="See why the launch fails in the claim's conditions and events, or delete the claim.",
 )
 def _unsynced(context: AdviceContext) -> Iterator[Finding]:
-    claims = overdue_launches(context.inventory.nodeclaims, context.now_ns)
+    overdue = overdue_launches(context.inventory.nodeclaims, context.now_ns)
+    claims = [claim for claim in overdue if claim.created_ns < context.now_ns - _PATIENCE_NS]
     if not claims:
         return
     launched = claims[0].refused_launch
