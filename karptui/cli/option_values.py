@@ -93,7 +93,7 @@ def window(text: str) -> int:
     count, unit = text[:-1], text[-1:]
     hours = int(count) * {"d": 24, "h": 1}.get(unit, 0) if count.isdecimal() and len(count) <= 4 else 0
     if not 1 <= hours <= _LONGEST_WINDOW_HOURS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a length such as 12h or 7d, of 90 days at most")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a length such as 12h or 7d (at most 90 days)")
     return hours
 
 

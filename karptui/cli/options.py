@@ -240,7 +240,7 @@ def add_span_flags(parser: argparse._ActionsContainer, *, since: str | None) -> 
 
 def add_step_flag(parser: argparse._ActionsContainer, text: str) -> None:
     """Add the flag for the steps of a time."""
-    form = "5m or 1h, of a minute at least, as samples are taken once a minute"
+    form = "5m or 1h (at least a minute, because samples are taken once a minute)"
     parser.add_argument("--step", metavar="DURATION", type=duration(form, least_ns=60 * 10**9), help=text)
 
 
@@ -369,7 +369,7 @@ def add_manifests_flag(parser: TakesArguments, about: str, *, is_required: bool 
 
 def add_horizon_flag(parser: TakesArguments, about: str) -> None:
     """Add ``--horizon``; ``about`` is its help, without the default."""
-    horizon = duration("90m or 6h, of 31 days at most", least_ns=1, most_ns=31 * 24 * 3600 * 10**9)
+    horizon = duration("90m or 6h (at most 31 days)", least_ns=1, most_ns=31 * 24 * 3600 * 10**9)
     parser.add_argument("--horizon", metavar="DURATION", type=horizon, default="6h", help=f"{about} (default: 6h)")
 
 

@@ -59,7 +59,7 @@ class TestNodes:
         sample = Sample(NOW_NS - 20 * SECOND, 400, 2 << 30)
         used = Used(sample, 400, 2 << 30, 1, sample.at_ns)
         assert words_of(SPEC, a_node(price=a_price(), used=used)) == [
-            "$0.0961/h", "1/10 pods", "m5.large on-demand us-east-1a", "team=web␛[31m", "free 4000m 8,192Mi",
+            "$0.0961/h", "1/10 pods", "m5.large on-demand us-east-1a", "team=web␛[31m", "free cpu 4000m mem 8,192Mi",
             "expires in 3d", "gpu 0/2", "age 60m", "ephemeral 2/20Gi 10%", "used cpu 400m mem 2,048Mi 20s ago", "arm64",
             "image ami-1",
         ]  # fmt: skip

@@ -244,8 +244,16 @@ def _free_cell(entry: NodeEntry, _: int) -> Cell:
     if not _is_known(entry):
         return NOT_APPLICABLE
     is_over = min(entry.cpu.free, entry.memory.free) < 0
-    amounts = _signed(entry.cpu.free, cpu_text), _signed(entry.memory.free, memory_text)
-    return Cell(" ".join(amounts), Tone.WARNING if is_over else Tone.NORMAL)
+    return Cell(" ".join(_free_amounts(entry)), Tone.WARNING if is_over else Tone.NORMAL)
+
+
+def _free_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
+    cpu, memory = _free_amounts(entry)
+    return (f"free cpu {cpu} mem {memory}", _free_cell(entry, now_ns).tone) if _is_known(entry) else NOTHING
+
+
+def _free_amounts(entry: NodeEntry) -> tuple[str, str]:
+    return _signed(entry.cpu.free, cpu_text), _signed(entry.memory.free, memory_text)
 
 
 def _is_known(entry: NodeEntry) -> bool:
@@ -276,7 +284,7 @@ FREE: Final[Column[NodeEntry]] = Column(
         ),
         Value("free_mem_bytes", lambda entry, _: entry.memory.free if _is_known(entry) else None, int | None),
     ),
-    words=Words(7, lambda entry, now_ns: cell_words(_free_cell(entry, now_ns), "free ")),
+    words=Words(7, _free_words),
 )
 
 

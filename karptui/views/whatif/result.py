@@ -288,7 +288,7 @@ def text_lines(answer: Answer, refused: Sequence[str] = ()) -> Iterator[str]:
     difference, accuracy = answer.difference, answer.accuracy
     assert difference is not None
     assert accuracy is not None
-    yield from (f"{sentence}; the rest assumes that it does" for sentence in refused)
+    yield from (f"{sentence}; the result below assumes that it accepts the edit" for sentence in refused)
     yield headline_text(answer)
     yield from map(_text, totals_lines(difference, price_note(answer)))
     without = without_text(difference.not_counted)
