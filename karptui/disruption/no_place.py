@@ -192,17 +192,18 @@ def _nearest_text(miss: PoolMiss, pools: int) -> str:
     return miss_text(miss, pool)
 
 
-def reason_of(no_place: NoPlace, home: str = "") -> tuple[str, str]:
+def reason_of(no_place: NoPlace, home: str = "", only: str = "") -> tuple[str, str]:
     """Return the reason why the nearest NodePool fails, with all NodePools that fail alike, and its gate.
 
     Args:
         home: The NodePool of the node that the pod runs on; its reason comes first.
+        only: The only NodePool, if there are no others.
     """
     if no_place.skipped_pool:
         return _skipped_text(no_place), "NodePools"
     nearest = next((miss for miss in no_place.pools if miss.pool_name == home), None) or no_place.nearest
     if nearest is None:
-        return NO_TYPES, "NodePools"
+        return f"NodePool {only} has no launchable instance type" if only else NO_TYPES, "NodePools"
     alike = no_place.like(nearest)
     names = [miss.pool_name for miss in alike if miss.pool_name]
     pool = f"NodePool{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "any NodePool"

@@ -145,7 +145,8 @@ class PodTrial:
         if ignored:
             reason = passed_over_text(ignored[0])
         elif left:
-            reason, _ = reason_of(no_place(solution, left[0]))
+            names = [pool.name for pool in self._inventory.nodepools]
+            reason, _ = reason_of(no_place(solution, left[0]), only=names[0] if len(names) == 1 else "")
         return SettledPods(len(left) + len(ignored), on_new, nodes, price_per_hour, reason)
 
     def _launched(self, claims: Iterable[NewClaim], number: int) -> Iterator[tuple[NewClaim, Any]]:

@@ -158,9 +158,15 @@ def test_each_nodepool_is_asked_by_itself() -> None:
     tainted = {
         "template": {"spec": {**POOL["spec"]["template"]["spec"], "taints": [{"key": "x", "effect": "NoSchedule"}]}}
     }
-    on = cluster(pools=(limited("8"), limited("8", "other"), limited("8", "closed", **tainted)))
+    empty = {"template": deepcopy(POOL["spec"]["template"])}
+    empty["template"]["spec"]["requirements"] = [
+        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["nowhere"]}
+    ]
+    pools = (limited("8"), limited("8", "other"), limited("8", "closed", **tainted), limited("8", "empty", **empty))
+    on = cluster(pools=pools)
     result = headroom(on, sample_of(on, WEB), most=60)
     by_pool = {room.pool_name: room for room in result.pools}
+    assert by_pool["empty"].reason == "NodePool empty has no launchable instance type"
     assert by_pool["closed"].pods == 0
     assert by_pool["closed"].reason == "it does not tolerate x:NoSchedule of NodePool closed"
     assert result.total - result.fits == by_pool["general"].pods + by_pool["other"].pods
