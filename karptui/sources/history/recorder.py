@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -232,12 +232,8 @@ class Recorder:
         if not self._is_open:
             self._write_opening(writer, now)
             return
-        changes = self._take()
-        try:
+        with self._taken() as changes:
             writer.write(changes)
-        except HistoryError:
-            self._put_back(changes)
-            raise
         self._changes_since_key += len(changes)
         self._write_extras(writer)
         if now - self._facts_at >= FACTS_SECONDS:
@@ -262,8 +258,7 @@ class Recorder:
         )
         if len(self._pending) < PIECE and not is_complete:
             return
-        changes = self._take()
-        try:
+        with self._taken() as changes:
             _write_pieces(writer, changes)
             if is_complete:
                 self._write_facts(writer)
@@ -271,9 +266,6 @@ class Recorder:
                     writer.write_marks([Mark(at_ns=self._now_ns(), cause="gap")])
                 writer.finish_key(self._now_ns())
                 self._is_open, self._key_at = True, now
-        except HistoryError:
-            self._put_back(changes)
-            raise
 
     def _write_extras(self, writer: HistoryWriter) -> None:
         marks, self._marks = self._marks, []
@@ -308,13 +300,15 @@ class Recorder:
         writer.finish_key(at_ns)
         self._key_at, self._changes_since_key = now, 0
 
-    def _take(self) -> list[Change]:
-        pending, self._pending = self._pending, {}
-        return list(pending.values())
-
-    def _put_back(self, changes: Iterable[Change]) -> None:
-        before = {(Kind(change.kind), change.key): change for change in changes}
-        self._pending = {**before, **self._pending}
+    @contextlib.contextmanager
+    def _taken(self) -> Iterator[list[Change]]:
+        """Take the changes; they are put back, below newer ones, if they cannot be written."""
+        taken, self._pending = self._pending, {}
+        try:
+            yield list(taken.values())
+        except HistoryError:
+            self._pending = {**taken, **self._pending}
+            raise
 
 
 def _write_pieces(writer: HistoryWriter, objects: Sequence[Change]) -> None:
