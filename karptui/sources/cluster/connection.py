@@ -51,6 +51,14 @@ class Pem(msgspec.Struct, frozen=True):
             raise KubeconfigError(f"{self.title}: cannot read {self.path}: {error.strerror or error}") from error
 
 
+class Grant(msgspec.Struct, frozen=True):
+    """The credential of one request; compared by identity to detect a replaced one."""
+
+    authorization: str = ""
+    certificate: Pem | None = None
+    key: Pem | None = None
+
+
 class ExecPlugin(msgspec.Struct, frozen=True):
     """A command that prints a credential, and its inputs."""
 

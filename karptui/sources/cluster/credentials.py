@@ -9,24 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Protocol
 
-import msgspec
-
 from karptui.files import read_file
-from karptui.sources.cluster.connection import Connection, Pem
+from karptui.sources.cluster.connection import Connection, Grant
 from karptui.sources.cluster.errors import CredentialError
-from karptui.sources.cluster.exec_plugin import ExecCredential
+from karptui.sources.cluster.exec_plugin import ExecCredentials
 
 TOKEN_BYTES: Final = 1 << 20
 TOKEN_FILE_SECONDS: Final = 60.0
 """Lifetime of a token file's content, as in client-go, in seconds."""
-
-
-class Grant(msgspec.Struct, frozen=True):
-    """The credential of one request; compared by identity to detect a replaced one."""
-
-    authorization: str = ""
-    certificate: Pem | None = None
-    key: Pem | None = None
 
 
 class Credentials(Protocol):
@@ -117,44 +107,12 @@ class FileCredentials:
             self._grant = Grant(header)
 
 
-class ExecCredentials:
-    """The output of an exec plugin: a token, a client certificate, or both."""
-
-    def __init__(self, runner: ExecCredential) -> None:
-        self._runner = runner
-        self._lock = threading.Lock()
-        self._last: tuple[object, Grant] | None = None
-
-    def current(self) -> Grant:
-        """Return the plugin's credential, renewed before it expires."""
-        issued = self._runner.current()
-        with self._lock:
-            if self._last is None or self._last[0] is not issued:
-                self._last = (
-                    issued,
-                    Grant(f"Bearer {issued.token}" if issued.token else "", issued.certificate, issued.key),
-                )
-            return self._last[1]
-
-    def refused(self, grant: Grant) -> bool:
-        """Run the plugin again unless that has happened since the grant was handed out."""
-        with self._lock:
-            last = self._last
-        if last is not None and last[1] is grant:
-            self._runner.invalidate(last[0])
-        return self.current() is not grant
-
-    def close(self) -> None:
-        """End a plugin that is running."""
-        self._runner.close()
-
-
 def credentials_for(connection: Connection) -> Credentials:
     """Return the credentials that a connection asks for."""
     if connection.token_file is not None:
         return FileCredentials(connection.token_file, connection.token)
     if connection.exec_plugin is not None:
-        return ExecCredentials(ExecCredential(connection.exec_plugin))
+        return ExecCredentials(connection.exec_plugin)
     authorization = ""
     if connection.token:
         authorization = f"Bearer {connection.token}"

@@ -30,17 +30,6 @@ VERBS: Final = frozenset({"list", "watch"})
 Document = TypeVar("Document")
 
 
-class _Served(msgspec.Struct, frozen=True):
-    """One resource in one version, as either form of discovery gives it."""
-
-    group: str
-    version: str
-    plural: str
-    kind: str
-    is_namespaced: bool
-    verbs: frozenset[str]
-
-
 class _ResponseKind(msgspec.Struct):
     kind: str = ""
 
@@ -93,64 +82,48 @@ def discover(transport: Transport) -> tuple[Resource, ...]:
     """
     groups = _decoded(transport, "/apis", _ApiGroups, accept=AGGREGATED)
     served = _aggregated(groups.items) if groups.items is not None else _by_groups(transport, groups.groups or ())
-    return chosen(served)
-
-
-def chosen(served: Iterable[_Served]) -> tuple[Resource, ...]:
-    """Return the resources that matter, each in the version to use; versions come best first."""
-    best: dict[tuple[str, str], _Served] = {}
+    best: dict[str, Resource] = {}
     for resource in served:
-        if not resource.verbs >= VERBS or _kind(resource) is None:
-            continue
-        key = (resource.group, resource.plural)
-        if key not in best or (resource.group == KARPENTER and _rank(resource.version) < _rank(best[key].version)):
-            best[key] = resource
-    return tuple(
-        Resource(
-            kind=kind,
-            group=resource.group,
-            version=resource.version,
-            plural=resource.plural,
-            api_kind=resource.kind,
-            is_namespaced=resource.is_namespaced,
-        )
-        for resource in best.values()
-        if (kind := _kind(resource)) is not None
-    )
-
-
-def _kind(resource: _Served) -> Kind | None:
-    kind = kind_of(f"{resource.group}/{resource.version}", resource.kind)
-    return kind if kind in KINDS else None
+        before = best.get(resource.title)
+        if before is None or (resource.group == KARPENTER and _rank(resource.version) < _rank(before.version)):
+            best[resource.title] = resource
+    return tuple(best.values())
 
 
 def _rank(version: str) -> int:
     return VERSIONS.index(version) if version in VERSIONS else len(VERSIONS)
 
 
-def _aggregated(groups: Iterable[_ApiGroup]) -> Iterator[_Served]:
+def _aggregated(groups: Iterable[_ApiGroup]) -> Iterator[Resource]:
     for group in groups:
         for version in group.versions or ():
-            for resource in version.resources or ():
-                yield _Served(
-                    group.metadata.name,
-                    version.version,
-                    resource.resource,
-                    resource.response_kind.kind if resource.response_kind is not None else "",
-                    resource.scope == "Namespaced",
-                    frozenset(resource.verbs or ()),
-                )
+            for served in version.resources or ():
+                api_kind = served.response_kind.kind if served.response_kind is not None else ""
+                is_namespaced = served.scope == "Namespaced"
+                names = group.metadata.name, version.version, served.resource, api_kind
+                yield from _followed(*names, served.verbs or (), is_namespaced=is_namespaced)
 
 
-def _by_groups(transport: Transport, groups: Iterable[_ApiGroup]) -> Iterator[_Served]:
+def _by_groups(transport: Transport, groups: Iterable[_ApiGroup]) -> Iterator[Resource]:
     for group in groups:
         if not may_hold_nodeclasses(group.name):
             continue
         for version in group.versions or ():
             listed = _decoded(transport, f"/apis/{group.name}/{version.version}", _PlainResources)
-            for resource in listed.resources or ():
-                verbs = frozenset(resource.verbs or ())
-                yield _Served(group.name, version.version, resource.name, resource.kind, resource.namespaced, verbs)
+            for served in listed.resources or ():
+                names = group.name, version.version, served.name, served.kind
+                yield from _followed(*names, served.verbs or (), is_namespaced=served.namespaced)
+
+
+def _followed(
+    group: str, version: str, plural: str, api_kind: str, verbs: Iterable[str], *, is_namespaced: bool
+) -> Iterator[Resource]:
+    """Yield a resource if its kind matters and can be listed and watched."""
+    kind = kind_of(f"{group}/{version}", api_kind)
+    if kind is not None and kind in KINDS and VERBS.issubset(verbs):
+        yield Resource(
+            kind=kind, group=group, version=version, plural=plural, api_kind=api_kind, is_namespaced=is_namespaced
+        )
 
 
 def _decoded(transport: Transport, path: str, type_: type[Document], *, accept: str = "application/json") -> Document:

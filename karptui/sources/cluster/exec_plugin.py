@@ -18,7 +18,7 @@ import msgspec
 
 from karptui.files import size_text
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
-from karptui.sources.cluster.connection import ExecPlugin, Pem, without_password
+from karptui.sources.cluster.connection import ExecPlugin, Grant, Pem, without_password
 from karptui.sources.cluster.errors import CredentialError, one_line
 
 _API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
@@ -44,17 +44,15 @@ class _EndlessOutputError(Exception):
     """A process printed too much."""
 
 
-class _IssuedCredential(msgspec.Struct, frozen=True):
-    token: str
-    certificate: Pem | None
-    key: Pem | None
-    issued_at_ns: int
+class _Issued(msgspec.Struct, frozen=True):
+    grant: Grant
+    at_ns: int
     renew_at_ns: int
     """When to ask again: nanoseconds since the epoch, 0 for never."""
 
 
-class ExecCredential:
-    """Keeps the credential of one plugin fresh; of several threads one at a time runs the plugin."""
+class ExecCredentials:
+    """What an exec plugin prints: a token, a client certificate, or both; one thread at a time runs the plugin."""
 
     def __init__(
         self,
@@ -69,12 +67,12 @@ class ExecCredential:
         self._now_ns = now_ns
         self._environ = environ
         self._lock = threading.Lock()
-        self._issued: _IssuedCredential | None = None
+        self._issued: _Issued | None = None
         self._failure: tuple[int, str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
 
-    def current(self) -> _IssuedCredential:
+    def current(self) -> Grant:
         """Return a credential that is not about to expire, running the plugin when there is none.
 
         Raises:
@@ -84,18 +82,15 @@ class ExecCredential:
             if self._issued is None or 0 < self._issued.renew_at_ns <= self._now_ns():
                 self._renew()
             assert self._issued is not None
-            return self._issued
+            return self._issued.grant
 
-    def invalidate(self, refused: object) -> None:
-        """Forget a credential that the server answered 401 to, unless it has been replaced already or is brand-new."""
+    def refused(self, grant: Grant) -> bool:
+        """Run the plugin again, unless it has run since the grant was handed out, or only just before that."""
         with self._lock:
             issued = self._issued
-            if (
-                issued is refused
-                and issued is not None
-                and self._now_ns() - issued.issued_at_ns >= _RERUN_SECONDS * NS_PER_SECOND
-            ):
+            if issued is not None and issued.grant is grant and not self._is_new(issued.at_ns):
                 self._issued = None
+        return self.current() is not grant
 
     def close(self) -> None:
         """End a plugin that is running, with everything it started."""
@@ -104,8 +99,7 @@ class ExecCredential:
             _end(process)
 
     def _renew(self) -> None:
-        now = self._now_ns()
-        if self._failure is not None and now - self._failure[0] < _RERUN_SECONDS * NS_PER_SECOND:
+        if self._failure is not None and self._is_new(self._failure[0]):
             raise CredentialError(self._failure[1])
         try:
             self._issued = self._parse(self._run())
@@ -113,6 +107,10 @@ class ExecCredential:
             self._failure = (self._now_ns(), str(error))
             raise
         self._failure = None
+
+    def _is_new(self, at_ns: int) -> bool:
+        """Return whether a run ended so shortly ago that the plugin is not run again."""
+        return self._now_ns() - at_ns < _RERUN_SECONDS * NS_PER_SECOND
 
     def _run(self) -> bytes:
         plugin = self._plugin
@@ -170,7 +168,7 @@ class ExecCredential:
             spec["cluster"] = dict(self._plugin.cluster_info)
         return json.dumps({"apiVersion": self._plugin.api_version, "kind": "ExecCredential", "spec": spec})
 
-    def _parse(self, output: bytes) -> _IssuedCredential:
+    def _parse(self, output: bytes) -> _Issued:
         title = self._plugin.title
         try:
             printed = json.loads(output)
@@ -190,13 +188,12 @@ class ExecCredential:
             raise CredentialError(f"{title} printed only one of clientCertificateData and clientKeyData")
         if not token and not certificate:
             raise CredentialError(f"{title} printed neither a token nor a client certificate")
-        return _IssuedCredential(
-            token,
+        grant = Grant(
+            f"Bearer {token}" if token else "",
             Pem(f"clientCertificateData of {title}", data=certificate.encode()) if certificate else None,
             Pem(f"clientKeyData of {title}", data=key.encode()) if key else None,
-            self._now_ns(),
-            self._renewal(expires_ns, expires),
         )
+        return _Issued(grant, self._now_ns(), self._renewal(expires_ns, expires))
 
     def _renewal(self, expires_ns: int, expires: str | None) -> int:
         if not expires_ns:

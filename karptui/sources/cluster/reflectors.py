@@ -100,8 +100,7 @@ class Reflectors:
         """Stop every thread; slow threads end with the process."""
         self._stopped.set()
         self._bell.ring()
-        with self._lock:
-            followed = tuple(self._followed.values())
+        followed = self._all_followed()
         for _, _, bell in followed:
             bell.ring()
         self.transport.close()
@@ -119,18 +118,19 @@ class Reflectors:
 
     def wake(self) -> None:
         """Let whatever waits for its next attempt have it now."""
-        with self._lock:
-            followed = tuple(self._followed.values())
-        for reflector, _, bell in followed:
+        for reflector, _, bell in self._all_followed():
             # A server that starts may refuse once more: whoever is woken must not wait for long after that.
             reflector.shorten_waits()
             bell.ring()
 
     def resources_of(self, kind: Kind) -> tuple[Resource, ...]:
         """Return the resources that a kind is followed by."""
-        with self._lock:
-            resources = [reflector.resource for reflector, _, _ in self._followed.values()]
+        resources = (reflector.resource for reflector, _, _ in self._all_followed())
         return tuple(resource for resource in resources if resource.kind is kind)
+
+    def _all_followed(self) -> tuple[tuple[Reflector, threading.Thread, Bell], ...]:
+        with self._lock:
+            return tuple(self._followed.values())
 
     def rediscover(self) -> None:
         """Discover Karpenter's resources, and follow new ones."""
@@ -181,9 +181,7 @@ class Reflectors:
 
     def _allowed(self) -> None:
         """Retry every forbidden resource at once: permissions rarely change for one kind alone."""
-        with self._lock:
-            followed = tuple(self._followed.values())
-        for reflector, _, bell in followed:
+        for reflector, _, bell in self._all_followed():
             if reflector.is_forbidden:
                 bell.ring()
 
@@ -202,8 +200,7 @@ class Reflectors:
             if now - self._restored_at < RECOVERY_SECONDS:
                 return
             self._restored_at = now
-            followed = tuple(self._followed.values())
-        for reflector, _, _ in followed:
+        for reflector, _, _ in self._all_followed():
             reflector.doubt_the_past()
         self.transport.shut_streams()
         self.wake()
@@ -243,9 +240,7 @@ class Reflectors:
 
     def _await_first(self) -> None:
         deadline = self._waits.monotonic() + FIRST_SECONDS
-        with self._lock:
-            first = [reflector for reflector, _, _ in self._followed.values()]
-        for reflector in first:
+        for reflector, _, _ in self._all_followed():
             reflector.settled.wait(max(0.0, deadline - self._waits.monotonic()))
         # Decoding thousands of pods would delay the first rows.
         self._board.wait_until_nodes_shown(max(0.0, deadline - self._waits.monotonic()))

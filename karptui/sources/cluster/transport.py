@@ -16,9 +16,9 @@ import urllib3
 from karptui import __version__
 from karptui.sources.actions.permit import NotAllowedError, Permit, covers
 from karptui.sources.cluster.body import ERROR_BYTES, MOST_BYTES, read_body
-from karptui.sources.cluster.connection import Connection, Pem
+from karptui.sources.cluster.connection import Connection, Grant, Pem
 from karptui.sources.cluster.connection_pool import connection_pool
-from karptui.sources.cluster.credentials import Credentials, Grant
+from karptui.sources.cluster.credentials import Credentials
 from karptui.sources.cluster.errors import UnreachableError
 from karptui.sources.cluster.stream import BROKEN, LineStream, api_error, is_tls_failure, why
 

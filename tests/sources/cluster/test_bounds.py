@@ -14,7 +14,7 @@ from karptui.sources.cluster.connection import Pem
 from karptui.sources.cluster.credentials import FileCredentials
 from karptui.sources.cluster.discovery import discover
 from karptui.sources.cluster.errors import ApiError, CredentialError, KubeconfigError, UnreachableError
-from karptui.sources.cluster.exec_plugin import ExecCredential
+from karptui.sources.cluster.exec_plugin import ExecCredentials
 from karptui.sources.cluster.stream import EndlessLineError, LineBuffer
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.controller import read_controller
@@ -300,7 +300,7 @@ def test_watch_may_be_silent_for_longer_than_its_beginning(serve: Serve, header:
 ], ids=["prints", "complains", "closes its output and stays"])  # fmt: skip
 def test_plugin_without_an_end(code: str, seconds: float, sentence: str) -> None:
     with at_most(5), pytest.raises(CredentialError, match=sentence):
-        ExecCredential(plugin(code), timeout_seconds=seconds).current()
+        ExecCredentials(plugin(code), timeout_seconds=seconds).current()
 
 
 def test_token_file_and_certificate_without_an_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -16,15 +16,13 @@ from typing import Any
 import pytest
 
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
-from karptui.sources.cluster.connection import Connection, ExecPlugin, Pem
+from karptui.sources.cluster.connection import Connection, ExecPlugin, Grant, Pem
 from karptui.sources.cluster.credentials import (
-    ExecCredentials,
     FileCredentials,
-    Grant,
     credentials_for,
 )
 from karptui.sources.cluster.errors import CredentialError
-from karptui.sources.cluster.exec_plugin import ExecCredential, _end, without_secrets
+from karptui.sources.cluster.exec_plugin import ExecCredentials, _end, without_secrets
 from tests.builders.files import written
 
 V1 = "client.authentication.k8s.io/v1"
@@ -74,10 +72,10 @@ class Time:
         return NOW_NS + int(self.seconds * NS_PER_SECOND)
 
 
-def counting(folder: Path, status: dict[str, Any] | None = None, **options: Any) -> tuple[ExecCredential, Path]:
+def counting(folder: Path, status: dict[str, Any] | None = None, **options: Any) -> tuple[ExecCredentials, Path]:
     """Return a plugin that prints t1, t2, …, and the file that grows with each run."""
     path = folder / "runs"
-    return ExecCredential(plugin(COUNTING, str(path), V1, json.dumps(status or {})), **options), path
+    return ExecCredentials(plugin(COUNTING, str(path), V1, json.dumps(status or {})), **options), path
 
 
 @pytest.mark.parametrize(("life_seconds", "renewed_after"), [(3600, 3540), (100, 80), (10, 8)])
@@ -85,11 +83,11 @@ def test_renewed_shortly_before_expiry(tmp_path: Path, life_seconds: int, renewe
     now = Time()
     expiry = format_timestamp(NOW_NS + life_seconds * NS_PER_SECOND)
     credential, _ = counting(tmp_path, {"expirationTimestamp": expiry}, now_ns=now)
-    assert credential.current().token == "t1"
+    assert credential.current().authorization == "Bearer t1"
     now.seconds = renewed_after - 0.01
-    assert credential.current().token == "t1"
+    assert credential.current().authorization == "Bearer t1"
     now.seconds = renewed_after
-    assert credential.current().token == "t2"
+    assert credential.current().authorization == "Bearer t2"
 
 
 def test_expired_on_arrival() -> None:
@@ -97,13 +95,13 @@ def test_expired_on_arrival() -> None:
     with pytest.raises(
         CredentialError, match=r"printed a credential that expired at 2027-.*; check the clock of this machine"
     ):
-        ExecCredential(printing(status), now_ns=Time()).current()
+        ExecCredentials(printing(status), now_ns=Time()).current()
 
 
 def test_brand_new_credential_is_not_replaced(tmp_path: Path) -> None:
     credential, runs = counting(tmp_path, now_ns=Time())
     first = credential.current()
-    credential.invalidate(first)
+    assert not credential.refused(first)
     assert credential.current() is first
     assert runs.read_text() == "x"
 
@@ -115,21 +113,21 @@ def test_threads_share_one_run(tmp_path: Path) -> None:
 
     def ask() -> None:
         start.wait()
-        tokens.append(credential.current().token)
+        tokens.append(credential.current().authorization)
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert tokens == ["t1"] * 8
+    assert tokens == ["Bearer t1"] * 8
     assert runs.read_text() == "x"
 
 
 def test_threads_share_one_failure(tmp_path: Path) -> None:
     now = Time()
     runs = tmp_path / "runs"
-    credential = ExecCredential(
+    credential = ExecCredentials(
         plugin("import sys; open(sys.argv[1], 'a').write('x'); sys.exit(3)", str(runs)), now_ns=now
     )
     for _ in range(3):
@@ -150,11 +148,11 @@ info = json.loads(os.environ["KUBERNETES_EXEC_INFO"])
 token = json.dumps([info, os.environ["PROFILE"], os.environ["KEPT"]])
 print(json.dumps({"kind": "ExecCredential", "apiVersion": info["apiVersion"], "status": {"token": token}}))
 """
-    credential = ExecCredential(
+    credential = ExecCredentials(
         plugin(code, env={"PROFILE": "prod"}, cluster_info=cluster),
         environ={"PATH": os.environ["PATH"], "KEPT": "yes", "PROFILE": "other"},
     )
-    info, profile, kept = json.loads(credential.current().token)
+    info, profile, kept = json.loads(credential.current().authorization.removeprefix("Bearer "))
     spec = {"interactive": False, **({"cluster": cluster} if cluster else {})}
     assert info == {"apiVersion": V1, "kind": "ExecCredential", "spec": spec}
     assert (profile, kept) == ("prod", "yes")
@@ -179,7 +177,7 @@ print(json.dumps({"kind": "ExecCredential", "apiVersion": info["apiVersion"], "s
 ])  # fmt: skip
 def test_failures_are_sentences(bad: ExecPlugin, sentence: str) -> None:
     with pytest.raises(CredentialError, match=f"^exec plugin fake:? .*{sentence}|^exec plugin fake:? {sentence}"):
-        ExecCredential(bad).current()
+        ExecCredentials(bad).current()
 
 
 @pytest.mark.parametrize(("text", "shown"), [
@@ -203,14 +201,14 @@ SLEEPER = "import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', '
 def test_time_limit_ends_the_plugin_and_its_children() -> None:
     began = time.monotonic()
     with pytest.raises(CredentialError, match=r"did not finish within 0\.2 s"):
-        ExecCredential(plugin(SLEEPER), timeout_seconds=0.2).current()
+        ExecCredentials(plugin(SLEEPER), timeout_seconds=0.2).current()
     assert time.monotonic() - began < 20
 
 
 def test_close_ends_a_running_plugin(tmp_path: Path) -> None:
     fifo = tmp_path / "started"
     os.mkfifo(fifo)
-    credential = ExecCredential(plugin(f"open({str(fifo)!r}, 'w').close(); {SLEEPER}"))
+    credential = ExecCredentials(plugin(f"open({str(fifo)!r}, 'w').close(); {SLEEPER}"))
     failures: list[str] = []
 
     def ask() -> None:
@@ -235,7 +233,7 @@ def test_ending_a_plugin_that_has_ended_hits_nobody_else() -> None:
 
 
 def test_close_before_the_run(tmp_path: Path) -> None:
-    credential = ExecCredential(plugin(SLEEPER))
+    credential = ExecCredentials(plugin(SLEEPER))
     credential.close()
     with pytest.raises(CredentialError, match="exit status -9"):
         credential.current()
@@ -260,12 +258,12 @@ import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 sys.path[:0] = {path!r}
 from karptui.sources.cluster.connection import ExecPlugin
-from karptui.sources.cluster.exec_plugin import ExecCredential, _end, without_secrets
+from karptui.sources.cluster.exec_plugin import ExecCredentials, _end, without_secrets
 assert os.isatty(0) and os.isatty(2)
 open("/dev/tty", "w").close()
 version = "client.authentication.k8s.io/v1"
 plugin = ExecPlugin({python!r}, ("-S", "-c", {code!r}), {{}}, version, "", False, None, "nosy")
-open({answer!r}, "w").write(ExecCredential(plugin).current().token)
+open({answer!r}, "w").write(ExecCredentials(plugin).current().authorization.removeprefix("Bearer "))
 """
 
 
@@ -372,7 +370,7 @@ def exec_credentials(runs: Path, now: list[int]) -> ExecCredentials:
         "import json, sys; open(sys.argv[1], 'a').write('x'); n = len(open(sys.argv[1]).read()); "
         "print(json.dumps({'kind': 'ExecCredential', 'apiVersion': sys.argv[2], 'status': {'token': f't{n}'}}))"
     )
-    return ExecCredentials(ExecCredential(plugin(code, str(runs), V1), now_ns=lambda: now[0]))
+    return ExecCredentials(plugin(code, str(runs), V1), now_ns=lambda: now[0])
 
 
 def test_exec_plugin_runs_again_for_a_refused_token(tmp_path: Path) -> None:

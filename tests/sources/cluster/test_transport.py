@@ -12,8 +12,8 @@ from unittest.mock import Mock
 import pytest
 
 from karptui import __version__
-from karptui.sources.cluster.connection import Connection, Impersonation
-from karptui.sources.cluster.credentials import FixedCredentials, Grant
+from karptui.sources.cluster.connection import Connection, Grant, Impersonation
+from karptui.sources.cluster.credentials import FixedCredentials
 from karptui.sources.cluster.errors import ApiError, KubeconfigError, UnreachableError
 from karptui.sources.cluster.transport import Transport
 from tests.fake_api_server import Call, Script, failure

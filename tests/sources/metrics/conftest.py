@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from karptui.sources.cluster.connection import Connection
-from karptui.sources.cluster.credentials import FixedCredentials, Grant
+from karptui.sources.cluster.connection import Connection, Grant
+from karptui.sources.cluster.credentials import FixedCredentials
 from karptui.sources.cluster.transport import Transport
 from tests.fake_api_server import Call, LoopbackServer
 
