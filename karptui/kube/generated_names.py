@@ -18,10 +18,7 @@ ORIGIN_LABELS: Final = (
     "dag_id",
 )
 """Actions Runner Controller (scale sets, then runner deployments), Argo Workflows, Tekton, Jenkins, Spark, Airflow."""
-TEMPLATE_HASHES: Final[Mapping[str, str]] = {
-    "pod-template-hash": "Deployment",
-    "rollouts-pod-template-hash": "Rollout",
-}
+TEMPLATE_HASHES: Final[Mapping[str, str]] = {"pod-template-hash": "Deployment", "rollouts-pod-template-hash": "Rollout"}
 """Labels whose value a kind of owner appends to the names of its ReplicaSets: ``<deployment>-<hash>``."""
 WRITTEN_KINDS: Final = frozenset(
     {

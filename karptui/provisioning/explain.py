@@ -127,7 +127,7 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     takes_no_part: str = ""
     """Why the NodePool is skipped."""
     is_meant: bool = False
-    """Whether a NodePool that is skipped, or whose taints reject the pod, has the labels that the pod selects.
+    """Whether a NodePool that is skipped, or whose taints reject the pod, has the labels or devices that it asks for.
 
     Also one that would take the pod if it were ready.
     """
@@ -260,6 +260,13 @@ def _has_selected(pool: NodePool, pod: Pod) -> bool:
     return bool(selected) and all(has)
 
 
+def _has_devices(template: Template, pod: Pod) -> bool:
+    """Return whether a pod requests devices, and a type of a NodePool has all of them."""
+    devices = {name for name in pod.requests if "/" in name}
+    amounts = (template.catalogue.allocatable_of(i) for i in bits(template.types if devices else 0))
+    return any(all(amount.get(name) for name in devices) for amount in amounts)
+
+
 def _last_stage(run: Run, queued: QueuedPod, error: PodError | None) -> Stage:
     """Return the stage whose failure is reported: the most relaxed one, unless the pod is not relaxed."""
     stage = queued.first
@@ -326,7 +333,8 @@ def _explain_pool(
         position=template.index,
         failed=failed,
         rejection=outcome if isinstance(outcome, Rejection) else None,
-        is_meant=isinstance(outcome, TaintsNotTolerated) and _has_selected(template.pool, queued.pod),
+        is_meant=isinstance(outcome, TaintsNotTolerated)
+        and (_has_selected(template.pool, queued.pod) or _has_devices(template, queued.pod)),
         types_left=_types_left(template, limit, outcome),
         label_costs=costs,
         clash=clash,

@@ -20,8 +20,8 @@ def furthest(explanation: PodExplanation) -> PoolExplanation | None:
 
     Only NodePools named by the pod count, if there are any. A NodePool that would accept the pod if EC2 had not refused
     its types comes first. A NodePool at its limits is ranked by its result without limits, and closest if it would then
-    accept the pod. Where the others lack the labels that the pod selects, a skipped NodePool that would take it comes
-    closest, then one that only its taints keep from taking it.
+    accept the pod. Where the others lack the labels that the pod selects, or its devices, a skipped NodePool that would
+    take it comes closest, then one that only its taints keep from taking it.
     """
     names = named_pools(explanation.pod)
     named = [pool for pool in explanation.pools if pool.nodepool in names]
@@ -32,7 +32,8 @@ def furthest(explanation: PodExplanation) -> PoolExplanation | None:
         return named[0]
     failed = [pool for pool in named or explanation.pools if pool.failed is not None]
     best = max(failed, key=lambda pool: (_depth(pool), -pool.position), default=None)
-    if best is None or _gate(best) in _BEGINNING:
+    lacks_devices = best is not None and best.nearest is not None and bool(best.nearest.unoffered)
+    if best is None or lacks_devices or _gate(best) in _BEGINNING:
         meant = [pool for pool in explanation.pools if pool.is_meant]
         return next((pool for pool in sorted(meant, key=lambda pool: not pool.takes_no_part)), best)
     return best

@@ -471,10 +471,7 @@ def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:
 
 
 def _running_on(view: ClusterView, pods: _PodsByFinding, pause: Pause) -> dict[str, dict[str, int]]:
-    """Return the nodes with running pods of the failing pods' controllers, and of the workloads behind these.
-
-    Pods count if they are ready, or if the failing ones are not unready. The instant is when the newest one started.
-    """
+    """Return the nodes with running pods like the failing ones, ready if those are not, and when the newest started."""
     failing, unready = [*pods.crashing, *pods.unready], {pod.controller for pod in pods.unready}
     nodes = {name: dict[str, int]() for pod in failing if pod.controller for name in (pod.controller, pod.owner)}
     keys, origins = {pod.key for pod in failing}, OriginIndex(OwnerIndex(()))

@@ -226,3 +226,18 @@ def unregistered_and_protected(c: Cluster) -> None:
     for i in range(2):
         text = "Node failed to register within 15m"
         c.event(gone_claim(c, "general", i), "FailedRegistration", text, last=f"{13 + 15 * i}m")
+
+
+@incident(
+    story="Three pods of ml/train request a GPU and lack the toleration of NodePool gpu's taint; NodePool general has no GPUs. Two pods of bi/etl select arm64, which no NodePool has.",
+    cause="3 pods of ml/train do not tolerate the taint nvidia.com/gpu of NodePool gpu; 2 pods of bi/etl select arm64, which no NodePool has.",
+    thread="kubernetes-sigs/karpenter#2441",
+    must=["ml/train", "nvidia.com/gpu", "taint|tolerat", "bi/etl", "arm64"],
+    must_not=[LAUNCHES, ICE],
+)
+def gpu_without_toleration_and_an_architecture(c: Cluster) -> None:
+    usual(c)
+    taints = [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]
+    add_pool(c, "gpu", families=("g5",), template={"taints": taints})
+    waiting(c, "ml/train", 3, "22m", cpu="2", memory="8Gi", requests={"nvidia.com/gpu": "1"})
+    waiting(c, "bi/etl", 2, "31m", spec={"nodeSelector": {"kubernetes.io/arch": "arm64"}})

@@ -161,11 +161,10 @@ def _unready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pods = first_of(uncounted(finding.names[2:], finding.pods), NAMED)
     where = f"on one node ({short_name(finding.stuck_pods[0])})" if finding.nodes == 1 else f"on {nodes_text(finding)}"
     none = f"none of the {count_text(finding.pods)} pods {pods} {where} has been ready{lasting(finding, now_ns)}"
-    if finding.others:
-        none = f"{_late(finding)} not been ready{lasting(finding, now_ns)}, though pods of another revision are"
-    elif finding.severity == "info":
-        other = f"no other of {verb(finding.pods, 'its workload', 'their workloads')} runs"
-        none = f"{_late(finding)} not been ready{lasting(finding, now_ns)}, and {other}"
+    if finding.others or finding.severity == "info":
+        other = f"and no other of {verb(finding.pods, 'its workload', 'their workloads')} runs"
+        other = "though pods of another revision are" if finding.others else other
+        none = f"{_late(finding)} not been ready{lasting(finding, now_ns)}, {other}"
     return f"{none}{f': {quoted(finding.detail)}' if finding.detail else ''}{before}"
 
 
