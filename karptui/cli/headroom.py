@@ -156,7 +156,7 @@ def _named_pod(args: argparse.Namespace) -> tuple[PutObject | None, ObjectRef | 
     Raises:
         RequestError: A manifest is unreadable.
     """
-    from karptui.studies.manifests import manifests_of
+    from karptui.whatif.manifests import manifests_of
 
     if args.of:
         kind, namespace, name = args.of

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from karptui.cli.fail_on import FailCondition
     from karptui.cli.whatif_scenarios import NamedBase
     from karptui.provisioning.reporter import Each, Reporter
-    from karptui.studies.manifests import Manifests
     from karptui.studies.plan import Plan
+    from karptui.whatif.manifests import Manifests
 
 STALLED: Final = "stall"
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
@@ -65,7 +65,7 @@ def _condition(text: str) -> FailCondition | str:
 def run(args: argparse.Namespace) -> int:
     """Print the effect of the manifests. Status 1 if something is missing, 3 if a condition is met."""
     from karptui.provisioning.reporter import silent
-    from karptui.studies.manifests import manifests_of
+    from karptui.whatif.manifests import manifests_of
 
     manifests = manifests_of(read_manifests(args.filename))
     if not manifests.edits:

@@ -52,8 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the result of each node group. Status 1 if something is missing, 3 if a condition is met."""
     from karptui.cli.plan import read_manifests
-    from karptui.studies.manifests import manifests_of
     from karptui.views.rehearsal import TABLE
+    from karptui.whatif.manifests import manifests_of
 
     return run_study(args, _rehearsed, (manifests_of(read_manifests(args.filename)), args), TABLE)
 

@@ -216,13 +216,13 @@ def scenario_answer(
     named: NamedBase, scenario: Scenario, mode: Replay | None, conditions: Sequence[FailCondition | str]
 ) -> ScenarioAnswer:
     """Return the effect of a scenario on a cluster, and the conditions that are met."""
-    from karptui.studies.manifests import refusals
     from karptui.views.whatif.document import answer_values
     from karptui.views.whatif.result import text_lines
     from karptui.views.whatif.sentences import headline_text
     from karptui.views.whatif.totals import mode_text
     from karptui.whatif.edits import EditError
     from karptui.whatif.edits.apply import apply
+    from karptui.whatif.manifests import refusals
     from karptui.whatif.run import answers
 
     document: dict[str, Any] = {"name": named.name, "scenario": scenario.name}

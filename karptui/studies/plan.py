@@ -18,12 +18,12 @@ from karptui.karpenter.labels import CAPACITY_TYPE, NODEPOOL, SPOT
 from karptui.kube.units import clock_text, counted, first_of, span_text, verb
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
 from karptui.studies.forecasts import leave_out_alike, most_more_nodes, played_with, spent
-from karptui.studies.manifests import refusals
 from karptui.whatif.difference import BlockerLine, Difference
 from karptui.whatif.drift.drift import is_template_changed
 from karptui.whatif.edits import AnyEdit, CordonNode, EditError, ObjectRef, PutObject, RemoveNode, SetSetting, TakeOut
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.edits.objects import read_document
+from karptui.whatif.manifests import refusals
 from karptui.whatif.replay import replay
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario

@@ -21,6 +21,7 @@ from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.edits import AnyEdit, EditError, ObjectRef, SetField, SetSetting
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.field_path import PathError, parse_path, path_text
+from karptui.whatif.manifests import refusals
 from karptui.whatif.outcome import not_counted
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
@@ -208,6 +209,8 @@ def sweep_point(base: WhatIfBase, sweep: Sweep, value: str, mode: Replay, report
         edited = apply(base, sweep.edits_for(value))
     except EditError as error:
         return SweepPoint(value=value, place=place, problem=str(error))
+    if refused := refusals(edited):
+        return SweepPoint(value=value, place=place, problem=refused[0])
     outcome = replay(edited, mode, reporter)
     gained, lost = drift_changes(base, edited)
     totals = totals_of(outcome, edited.drifted + len(gained) - len(lost))

@@ -99,6 +99,17 @@ def test_what_each_value_comes_to_also_in_other_processes() -> None:
     assert points(start, LIMITS, 2) == points(start, LIMITS, 1)
 
 
+@pytest.mark.parametrize(("parameter", "problem"), [
+    ("spec.weight=1,200", "spec.weight: must be at most 100"),
+    ("spec.weigth=1,2", "spec.weigth: unknown field weigth; did you mean weight?"),
+])  # fmt: skip
+def test_values_that_the_api_server_would_refuse_have_no_result(parameter: str, problem: str) -> None:
+    sweep = parse_sweep(f"NodePool/general:{parameter}")
+    point = sweep_point(cluster(), sweep, sweep.values[-1], Replay.PENDING)
+    assert point.problem == f"the API server refuses NodePool general: {problem}"
+    assert point.place == 1
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_sweep_that_is_cancelled_gives_no_more_points(jobs: int) -> None:
     weights = parse_sweep("NodePool/general:spec.weight=1..100/1")
