@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache, partial
 from typing import Final
@@ -257,86 +257,61 @@ def _group_event(pod: Pod, groups: Mapping[str, Event]) -> Event | None:
     return next((groups[key] for name in sorted(named) if (key := f"{pod.namespace}/{name}") in groups), None)
 
 
-def holds_of(
-    state: ClusterState, prepared: Prepared, version: str = ""
-) -> Callable[[Pod, PodMessages], Disagreement | None]:
-    """Return the function that finds what keeps a pod of a cluster pending whatever Karpenter launches.
+class Holds:
+    """Finds the causes that keep pods pending whatever Karpenter launches."""
 
-    Args:
-        version: Karpenter's version.
-    """
-    return partial(
-        _held_by,
-        state=state,
-        volumes=prepared.volumes,
-        failed=failed_volumes(state, prepared.now_ns),
-        groups=groups_not_admitted(state),
-        runs=cache(partial(scheduler_runs, state=state)),
-        now_ns=prepared.now_ns,
-        version=version,
-    )
+    def __init__(self, state: ClusterState, prepared: Prepared, version: str = "") -> None:
+        """Store the inputs.
 
+        Args:
+            version: Karpenter's version.
+        """
+        self._state, self._volumes, self._version = state, prepared.volumes, version
+        self._now_ns = prepared.now_ns
+        self._failed, self._groups = failed_volumes(state, prepared.now_ns), groups_not_admitted(state)
+        self._runs = cache(partial(scheduler_runs, state=state))
 
-def _held_by(
-    pod: Pod,
-    messages: PodMessages,
-    *,
-    state: ClusterState,
-    volumes: VolumeIndex,
-    failed: Mapping[str, Event],
-    groups: Mapping[str, Event],
-    runs: Callable[[str], bool],
-    now_ns: int,
-    version: str = "",
-) -> Disagreement | None:
-    """Return the cause that keeps a pod pending whatever Karpenter launches; None without one.
-
-    Args:
-        messages: Messages of Karpenter and the scheduler.
-        state: Has the nodes, and the local volumes that are on them.
-        volumes: Has the claims that other pods use.
-        failed: Events about claims that cannot be created.
-        groups: Events about groups of pods that the quota of their queue does not admit.
-        runs: Tells whether a scheduler runs.
-        version: Karpenter's version.
-    """
-    refused = _group_event(pod, groups)
-    # Volcano repeats its event each second; Kueue only if its queue changes, but its gate shows that it still holds.
-    if refused is not None and (pod.trouble.gates or now_ns - refused.last_ns <= SHORT_PATIENCE_NS):
-        name, message = f"{refused.involved_kind} {refused.involved_name}", refused.message
-        return Disagreement(DisagreementCode.NOT_ADMITTED, name=name, user=refused.source, message=message)
-    if pod.trouble.gates and (unserved := _unserved_gate(pod, state, now_ns)) is not None:
-        gate, controller = unserved
-        return Disagreement(DisagreementCode.GATE_UNSERVED, name=gate, user=controller)
-    scheduler = pod.template.scheduler_name
-    if messages.scheduler is None and not is_kube_scheduled(pod) and not runs(scheduler):
-        return Disagreement(DisagreementCode.SCHEDULER_ABSENT, name=scheduler)
-    if pod.nominated_node_name and (victims := _slow_victims(pod, state, now_ns)):
-        ends_ns, names = max(victim.deletion_ns for victim in victims), tuple(sorted(victim.key for victim in victims))
-        return Disagreement(DisagreementCode.VICTIMS_REMAIN, ends_ns, now_ns, name=pod.nominated_node_name, nodes=names)
-    unmet = _claim_not_created(pod, failed) or _too_many_volumes(pod, state, volumes)
-    unmet = unmet or _old_labels(pod, messages, state)
-    unmet = unmet or _uncounted_requests(pod, messages, state, version) or _crowded(pod, messages, state, now_ns)
-    if unmet is not None:
-        return unmet
-    if host := gone_host(pod, state):
-        return Disagreement(DisagreementCode.HOST_GONE, nodes=(host,))
-    if (gone := gone_node(pod, state)) is not None:
-        claim, node = gone
-        return Disagreement(DisagreementCode.VOLUME_NODE_GONE, name=claim, nodes=(node,))
-    if (used := volumes.exclusive_user(pod)) is not None:
-        claim, user = used
-        return Disagreement(DisagreementCode.VOLUME_IN_USE, name=claim, user=user.key)
-    for volume in pod.volumes:
-        claim = volume.claim_of(pod.name)
-        event = failed.get(f"{pod.namespace}/{claim}")
-        bound = state.of(Kind.PVC).get(f"{pod.namespace}/{claim}")
-        if event is not None and (bound is None or not bound.volume_name):
-            code = DisagreementCode.VOLUME_NOT_CREATED
-            return Disagreement(code, event.first_ns, name=claim, message=event.message)
-        if bound is not None and (unbound := _unbound(bound, state, now_ns)) is not None:
-            return unbound
-    return None
+    def of(self, pod: Pod, messages: PodMessages) -> Disagreement | None:
+        """Return the cause for a pod; None without one."""
+        state, volumes, now_ns, version = self._state, self._volumes, self._now_ns, self._version
+        refused = _group_event(pod, self._groups)
+        # Volcano repeats its event each second, Kueue only if its queue changes: its gate shows that it still holds.
+        if refused is not None and (pod.trouble.gates or now_ns - refused.last_ns <= SHORT_PATIENCE_NS):
+            name, message = f"{refused.involved_kind} {refused.involved_name}", refused.message
+            return Disagreement(DisagreementCode.NOT_ADMITTED, name=name, user=refused.source, message=message)
+        if pod.trouble.gates and (unserved := _unserved_gate(pod, state, now_ns)) is not None:
+            gate, controller = unserved
+            return Disagreement(DisagreementCode.GATE_UNSERVED, name=gate, user=controller)
+        scheduler = pod.template.scheduler_name
+        if messages.scheduler is None and not is_kube_scheduled(pod) and not self._runs(scheduler):
+            return Disagreement(DisagreementCode.SCHEDULER_ABSENT, name=scheduler)
+        if pod.nominated_node_name and (victims := _slow_victims(pod, state, now_ns)):
+            ends_ns, names = max(victim.deletion_ns for victim in victims), tuple(sorted(each.key for each in victims))
+            code, node = DisagreementCode.VICTIMS_REMAIN, pod.nominated_node_name
+            return Disagreement(code, ends_ns, now_ns, name=node, nodes=names)
+        unmet = _claim_not_created(pod, self._failed) or _too_many_volumes(pod, state, volumes)
+        unmet = unmet or _old_labels(pod, messages, state)
+        unmet = unmet or _uncounted_requests(pod, messages, state, version) or _crowded(pod, messages, state, now_ns)
+        if unmet is not None:
+            return unmet
+        if host := gone_host(pod, state):
+            return Disagreement(DisagreementCode.HOST_GONE, nodes=(host,))
+        if (gone := gone_node(pod, state)) is not None:
+            claim, node = gone
+            return Disagreement(DisagreementCode.VOLUME_NODE_GONE, name=claim, nodes=(node,))
+        if (used := volumes.exclusive_user(pod)) is not None:
+            claim, user = used
+            return Disagreement(DisagreementCode.VOLUME_IN_USE, name=claim, user=user.key)
+        for volume in pod.volumes:
+            claim = volume.claim_of(pod.name)
+            event = self._failed.get(f"{pod.namespace}/{claim}")
+            bound = state.of(Kind.PVC).get(f"{pod.namespace}/{claim}")
+            if event is not None and (bound is None or not bound.volume_name):
+                code = DisagreementCode.VOLUME_NOT_CREATED
+                return Disagreement(code, event.first_ns, name=claim, message=event.message)
+            if bound is not None and (unbound := _unbound(bound, state, now_ns)) is not None:
+                return unbound
+        return None
 
 
 def _old_labels(pod: Pod, messages: PodMessages, state: ClusterState) -> Disagreement | None:

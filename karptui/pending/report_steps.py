@@ -10,7 +10,7 @@ from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.kube.pod import Pod
 from karptui.kube.volumes import CSI_NODE
 from karptui.pending.causes import ENGINE, Cause, Diagnoses
-from karptui.pending.disagreements import Nominations, holds_of
+from karptui.pending.disagreements import Holds, Nominations
 from karptui.pending.groups import PendingGroup, PendingReport, fold
 from karptui.pending.messages import messages_about
 from karptui.provisioning.explain import PodExplanation, explain
@@ -83,7 +83,7 @@ class ReportSteps:
             origins=origins,
             nominations=nominations,
             now_ns=self._prepared.now_ns,
-            held_by=holds_of(self._state, self._prepared, self._version),
+            held_by=Holds(self._state, self._prepared, self._version).of,
             knows_volumes={*unread_of_volumes(self._prepared.inventory)} <= {CSI_NODE},
         )
         self._groups = {group.key: group for group in groups}

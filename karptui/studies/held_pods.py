@@ -8,7 +8,7 @@ from typing import Final
 
 from karptui.kube.recent import LastAnswer
 from karptui.kube.units import first_of, verb
-from karptui.pending.disagreements import holds_of
+from karptui.pending.disagreements import Holds
 from karptui.pending.messages import NO_MESSAGES, messages_about, with_condition
 from karptui.state.cluster import EMPTY, objects_of
 from karptui.state.reducer import Batch, KindDelta, reduce
@@ -31,11 +31,11 @@ def _premises(situation: Situation) -> Iterator[str]:
     if not pods:
         return
     deltas = {kind: KindDelta(objects) for kind, objects in objects_of(inventory).items()}
-    held_by = holds_of(reduce(EMPTY, Batch(deltas, inventory.unread)), situation.prepared)
+    holds = Holds(reduce(EMPTY, Batch(deltas, inventory.unread)), situation.prepared)
     messages = messages_about(inventory.events, pods)
     held: defaultdict[str, list[str]] = defaultdict(list)
     for pod in pods:
-        if (hold := held_by(pod, with_condition(messages.get(pod.key, NO_MESSAGES), pod))) is not None:
+        if (hold := holds.of(pod, with_condition(messages.get(pod.key, NO_MESSAGES), pod))) is not None:
             held[hold.code].append(pod.key)
     for code, keys in held.items():
         names, start = first_of(sorted(keys), _MOST_NAMES), verb(len(keys), "starts", "start")
