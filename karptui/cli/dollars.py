@@ -1,4 +1,4 @@
-"""`karptui capacity --by namespace|owner|label=KEY`: whose dollars they are, now or over a recorded time."""
+"""`karptui capacity --by namespace|owner|label=KEY`: node prices divided by requests, now or over a recorded time."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def prepare_dollars(args: argparse.Namespace) -> None:
 
 
 def print_dollars(args: argparse.Namespace, loaded: Loaded) -> Loaded:
-    """Print whose dollars they are. Raises UsageError: flags conflict, or the time is not recorded."""
+    """Print the shares of the node prices. Raises UsageError: flags conflict, or the time is not recorded."""
     from karptui.session.dollars import dollars_of
     from karptui.views.dollars import dollars_lines, dollars_table
 

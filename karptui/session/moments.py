@@ -64,7 +64,7 @@ class MomentSource(LocalSource):
 
     def __init__(self, title: str, inventory: Inventory, at_ns: int, *, has_outage: bool = False) -> None:
         self.title = title
-        self.caution = f"played to {clock_text(at_ns)}{', outage over' if has_outage else ''}"
+        self.caution = f"simulated to {clock_text(at_ns)}{', outage over' if has_outage else ''}"
         self._inventory = inventory
         self._at_ns = at_ns
 

@@ -248,7 +248,7 @@ async def test_why_there_is_no_history(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("has_outage", "end"), [(False, ""), (True, ", outage over")])
 def test_offerings_that_were_taken_out_are_there_again(has_outage: bool, end: str) -> None:
     source = MomentSource("prod", Inventory(), NOW_NS, has_outage=has_outage)
-    assert source.caution == f"played to {clock_text(NOW_NS)}{end}"
+    assert source.caution == f"simulated to {clock_text(NOW_NS)}{end}"
 
 
 def test_a_play_is_kept_with_whether_its_scenario_takes_offerings_out() -> None:

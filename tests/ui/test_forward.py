@@ -74,7 +74,7 @@ async def test_a_row_opens_the_cluster_at_that_moment_on_every_screen(app: Karpt
         assert app.moments.shown is not None
         last_ns = app.moments.shown.at_ns
         assert app.now_ns() == last_ns > NOW_NS
-        assert f"played to {clock_text(last_ns)}" in screen_text(app).splitlines()[0]
+        assert f"simulated to {clock_text(last_ns)}" in screen_text(app).splitlines()[0]
         assert len(app.follower.view.state.nodes) < 10
         await pressing("6", "left_square_bracket")(pilot)
         assert app.now_ns() < last_ns
