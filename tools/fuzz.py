@@ -413,14 +413,14 @@ def _catalogue() -> Target:
 
 def _plugin_output() -> Target:
     from karptui.sources.cluster.connection import ExecPlugin
-    from karptui.sources.cluster.exec_plugin import ExecCredential
+    from karptui.sources.cluster.exec_plugin import ExecCredentials
     from karptui.sources.source import SourceError
 
     version = "client.authentication.k8s.io/v1"
     plugin = ExecPlugin("aws", (), {}, version, "", demands_terminal=False, cluster_info=None, title="aws")
     status = {"token": "t", "expirationTimestamp": "2026-11-20T12:00:00Z", "clientCertificateData": "-----BEGIN"}
     seed = {"apiVersion": version, "kind": "ExecCredential", "status": status}
-    read = ExecCredential(plugin, environ={})._parse  # noqa: SLF001  else each input would start a process
+    read = ExecCredentials(plugin, environ={})._parse  # noqa: SLF001  else each input would start a process
     return Target("credential plugins", read, (SourceError,), (json.dumps(seed).encode(),))
 
 
