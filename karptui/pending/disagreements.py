@@ -548,7 +548,7 @@ class Nominations:
             return (held,)
         disagreements = self._disagreements(diagnosis, messages, since_ns, now_ns, nodes, knows_volumes=knows_volumes)
         message = messages.scheduler.message if messages.scheduler is not None else ""
-        message = message if scheduler else _rare_reasons(message)
+        message = message if scheduler else _refusals(message, _COMMON)
         return tuple(
             msgspec.structs.replace(each, user=scheduler, message=message)
             if each.code is DisagreementCode.REFUSED_BY_SCHEDULER
@@ -646,11 +646,6 @@ def selects(pod: Pod, node: Node) -> bool:
 def _is_due(diagnosis: Diagnosis) -> bool:
     """Whether Karpenter publishes an event about such a pod."""
     return diagnosis.cause in ENGINE and diagnosis.cause not in SILENT
-
-
-def _rare_reasons(message: str) -> str:
-    """Return the reasons of kube-scheduler's message that Karpenter's rules may not have; empty if there are none."""
-    return _refusals(message, _COMMON)
 
 
 def _refusals(message: str, left_out: Sequence[str] = ("affinity/selector",)) -> str:

@@ -69,7 +69,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
     def is_stuck(self, now_ns: int) -> bool:
         """Whether the first pod needs help: it is unschedulable, or has been pending for long although it fits."""
         may_come = self.cause in ENGINE or self.cause is Cause.UNTRIED
-        is_late = now_ns - _waits_since(self.first) >= PATIENCE_NS
+        is_late = now_ns - self.since_ns >= PATIENCE_NS
         scheduler = self.messages.scheduler
         is_refused = scheduler is None or scheduler.reason == FAILED
         may_come = may_come or (self.cause is Cause.OTHER_SCHEDULER and is_refused)
@@ -77,7 +77,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
         by_others = error is not None and any(r.gate is PlacementGate.TOPOLOGY for _, r in error.rejections)
         # Pods of a rollout, and those of a node that is gone, end within a minute.
         may_pass = by_others or self.cause is Cause.LOST_NODE
-        is_lasting = not may_pass or now_ns - _waits_since(self.first) >= PASSING_NS
+        is_lasting = not may_pass or now_ns - self.since_ns >= PASSING_NS
         return (self.cause in FAULTY and is_lasting) or (is_late and (may_come or bool(self.disagreements)))
 
     @cached_property
@@ -108,8 +108,8 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def since_ns(self) -> int:
-        """Since when the oldest waits."""
-        return _waits_since(self.first)
+        """Since when the oldest waits: nanoseconds since the epoch."""
+        return self.first.created_ns
 
     @property
     def is_disputed(self) -> bool:
@@ -120,11 +120,6 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
     def is_faulty(self) -> bool:
         """Whether the user must act."""
         return self.cause in FAULTY or bool(self.disagreements)
-
-
-def _waits_since(pod: Pod) -> int:
-    """Return since when a pod waits: nanoseconds since the epoch."""
-    return pod.created_ns
 
 
 def fold(
@@ -161,12 +156,12 @@ def fold(
         disagreements = nominations.disagreements(
             diagnosis,
             pod_messages,
-            _waits_since(pod),
+            pod.created_ns,
             now_ns,
             nodes,
             scheduler="" if is_kube_scheduled(pod) else pod.template.scheduler_name,
             held=held_by(pod, pod_messages)
-            or nominations.foreign_taint(pod, diagnosis, _waits_since(pod), now_ns)
+            or nominations.foreign_taint(pod, diagnosis, pod.created_ns, now_ns)
             or nominations.others_full(pod, diagnosis, pod_messages),
             knows_volumes=knows_volumes or not pod.volumes,
         )

@@ -5,7 +5,7 @@ Rules: ``pkg/cloudprovider/types.go`` and the filter in ``pkg/controllers/provis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
@@ -56,40 +56,17 @@ class Catalogue:
             if rules.types_limit_volumes and instance_type.volume_limits
         )
         """Types that limit attached volumes, each with its limits by driver."""
-        self.usable_rows = 0
+        rows = [allocatable_nano(instance_type) for instance_type in self.types]
+        rows += [allocatable_nano(self.types[i], offering, rules) for i, offering in index.overrides]
+        self.usable_rows = sum(1 << i for i, amounts in enumerate(rows) if min(amounts.values(), default=0) >= 0)
         """Rows without negative allocatable; nothing fits on the others."""
-        self.allocatable = self._index_allocatable()
-        self.capacity = self._index_capacity()
+        self.allocatable = _indexes(rows)
+        self.capacity = _indexes(
+            {name: amount.nano for name, amount in instance_type.capacity.items()} for instance_type in self.types
+        )
 
     def __len__(self) -> int:
         return len(self.types)
-
-    def _index_allocatable(self) -> dict[str, AmountIndex]:
-        by_resource: dict[str, dict[int, int]] = {}
-        rows = [allocatable_nano(instance_type) for instance_type in self.types]
-        rows += [allocatable_nano(self.types[i], offering, self.rules) for i, offering in self.index.overrides]
-        self.usable_rows = (1 << len(rows)) - 1
-        for i, amounts in enumerate(rows):
-            bit = 1 << i
-            for name, amount in amounts.items():
-                if amount < 0:
-                    self.usable_rows &= ~bit
-                masks = by_resource.get(name)
-                if masks is None:
-                    masks = by_resource[name] = {}
-                masks[amount] = masks.get(amount, 0) | bit
-        return {name: AmountIndex(masks) for name, masks in by_resource.items()}
-
-    def _index_capacity(self) -> dict[str, AmountIndex]:
-        by_resource: dict[str, dict[int, int]] = {}
-        for i, instance_type in enumerate(self.types):
-            bit = 1 << i
-            for name, amount in instance_type.capacity.items():
-                masks = by_resource.get(name)
-                if masks is None:
-                    masks = by_resource[name] = {}
-                masks[amount.nano] = masks.get(amount.nano, 0) | bit
-        return {name: AmountIndex(masks) for name, masks in by_resource.items()}
 
     def requirements_of(self, selectors: tuple[NodeSelectorRequirement, ...]) -> Requirements:
         """Return the requirements of an offering; equal ones are the same object."""
@@ -150,6 +127,17 @@ class Catalogue:
             if amount_index is not None:
                 mask &= ~amount_index.at_least(amount + 1)
         return mask
+
+
+def _indexes(rows: Iterable[Mapping[str, int]]) -> dict[str, AmountIndex]:
+    """Return rows indexed by their amount of each resource."""
+    by_resource: dict[str, dict[int, int]] = {}
+    for i, amounts in enumerate(rows):
+        bit = 1 << i
+        for name, amount in amounts.items():
+            masks = by_resource.setdefault(name, {})
+            masks[amount] = masks.get(amount, 0) | bit
+    return {name: AmountIndex(masks) for name, masks in by_resource.items()}
 
 
 _cache: Final[Recent[tuple[tuple[InstanceType, ...], Rules], Catalogue]] = Recent(most=16, patience=256)

@@ -196,24 +196,11 @@ class DestinationBuilder:
         if total is None:
             total = list(self._columns.zero)
             for daemon, requirements, host, row in self._daemons:
-                if self._runs_on(daemon, requirements, host, kind, hostname):
+                is_suited = daemon.tolerates(kind.taints) and kind.labels.value.compatible(requirements.value)
+                if is_suited and host_allowed(host, hostname):
                     total = [a + b for a, b in zip(total, row, strict=True)]
             self._expected[key] = total
         return total
-
-    @staticmethod
-    def _runs_on(
-        daemon: DaemonPod,
-        requirements: RequirementSet,
-        host: Requirement | None,
-        kind: DestinationKind,
-        hostname: str | None,
-    ) -> bool:
-        return (
-            daemon.tolerates(kind.taints)
-            and kind.labels.value.compatible(requirements.value)
-            and host_allowed(host, hostname)
-        )
 
 
 _tried = attrgetter("order")

@@ -18,6 +18,9 @@ from karptui.provisioning.topology_spec import TopologyKind, TopologySpec
 Holder = tuple[str, str | None, TopologySpec]
 """Pod uid, its domain (None if its node has none) and the rule with the pod's tolerations."""
 
+_Selecting = dict[object, tuple[int, list[TopologyGroup]]]
+"""By face of a class: how many rules were asked, and those that select its pods."""
+
 
 class InverseBase:
     """Running pods that keep others away by the same rule."""
@@ -59,8 +62,8 @@ class Topology:
         self._inverse_list: list[TopologyGroup] = []
         for base in inverse_bases:
             self._begin_inverse(base)
-        self._counting: dict[object, tuple[int, list[TopologyGroup]]] = {}
-        self._keeping_away: dict[object, tuple[int, list[TopologyGroup]]] = {}
+        self._counting: _Selecting = {}
+        self._keeping_away: _Selecting = {}
 
     def _begin_inverse(self, base: InverseBase) -> None:
         holders = [holder for holder in base.holders if holder[0] not in self._moving]
@@ -119,23 +122,11 @@ class Topology:
 
     def counting(self, owner: PodClass) -> list[TopologyGroup]:
         """Return the rules that select pods of a class and therefore count them."""
-        seen, groups = self._counting.get(owner.face, (0, []))
-        if seen < len(self._group_list):
-            for group in self._group_list[seen:]:
-                if group.spec.selects(owner.namespace, owner.labels):
-                    groups.append(group)
-            self._counting[owner.face] = (len(self._group_list), groups)
-        return groups
+        return _selecting(owner, self._group_list, self._counting)
 
     def keeping_away(self, owner: PodClass) -> list[TopologyGroup]:
         """Return the rules of other pods that keep pods of a class away."""
-        seen, groups = self._keeping_away.get(owner.face, (0, []))
-        if seen < len(self._inverse_list):
-            for group in self._inverse_list[seen:]:
-                if group.spec.selects(owner.namespace, owner.labels):
-                    groups.append(group)
-            self._keeping_away[owner.face] = (len(self._inverse_list), groups)
-        return groups
+        return _selecting(owner, self._inverse_list, self._keeping_away)
 
     @property
     def met_tie(self) -> bool:
@@ -183,3 +174,12 @@ class Topology:
 
 def _is_host(spec: TopologySpec) -> bool:
     return spec.key == "kubernetes.io/hostname"
+
+
+def _selecting(owner: PodClass, rules: list[TopologyGroup], memory: _Selecting) -> list[TopologyGroup]:
+    """Return the rules that select pods of a class; rules are only ever added."""
+    seen, groups = memory.get(owner.face, (0, []))
+    if seen < len(rules):
+        groups += [group for group in rules[seen:] if group.spec.selects(owner.namespace, owner.labels)]
+        memory[owner.face] = (len(rules), groups)
+    return groups
