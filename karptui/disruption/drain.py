@@ -26,6 +26,7 @@ from karptui.disruption.termination import (
     is_forced,
 )
 from karptui.karpenter.nodeclaim import DrainStage, NodeClaim, deletion_stage
+from karptui.kube.objects import true_condition
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, MINUTE_NS
 from karptui.provisioning.state_node import StateNode
@@ -132,8 +133,8 @@ def _before_deletion(fleet: Fleet, node: StateNode, claim: NodeClaim) -> DrainSt
         return DrainState(DrainStage.COMMANDED, command.last_transition_ns, reason=command.reason, bound_ns=bound_ns)
     open_conditions = [
         condition
-        for condition in (claim.condition("Drifted"), claim.condition("Consolidatable"))
-        if condition is not None and condition.status == "True"
+        for type_ in ("Drifted", "Consolidatable")
+        if (condition := true_condition(claim.conditions, type_)) is not None
     ]
     if not open_conditions:
         return DrainState(DrainStage.IDLE)

@@ -16,7 +16,7 @@ import msgspec
 from karptui.karpenter.labels import TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.objects import Condition, Event
+from karptui.kube.objects import Condition, Event, true_condition
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND, parse_timestamp
 from karptui.provisioning.state_node import StateNode
@@ -24,8 +24,7 @@ from karptui.provisioning.state_node import StateNode
 
 def command_condition(node: StateNode) -> Condition | None:
     """Return the NodeClaim's condition of a disruption command, with the command's reason and start, or None."""
-    condition = node.claim.condition(DISRUPTION_REASON) if node.claim is not None else None
-    return condition if condition is not None and condition.status == "True" else None
+    return true_condition(node.claim.conditions, DISRUPTION_REASON) if node.claim is not None else None
 
 
 def is_commanded(node: StateNode) -> bool:
@@ -132,8 +131,8 @@ def claim_initiator(claim: NodeClaim, node_name: str, pool: NodePool | None, eve
     Args:
         events: Interruptions; events about other nodes are ignored.
     """
-    condition = claim.condition(DISRUPTION_REASON)
-    if condition is not None and condition.status == "True":
+    condition = true_condition(claim.conditions, DISRUPTION_REASON)
+    if condition is not None:
         if condition.reason == _UNHEALTHY:
             return Initiator.REPAIR
         if condition.reason in _COMMANDED:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from karptui.karpenter.labels import is_disrupted
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube import resources
-from karptui.kube.objects import Condition, KubeObject, Node, condition_of
+from karptui.kube.objects import Condition, KubeObject, Node, condition_of, true_condition
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
@@ -60,8 +60,7 @@ class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
 
     def is_true(self, type_: str) -> bool:
         """Return whether a condition is True."""
-        condition = condition_of(self.conditions, type_)
-        return condition is not None and condition.status == "True"
+        return true_condition(self.conditions, type_) is not None
 
     @property
     def refused_launch(self) -> Condition | None:

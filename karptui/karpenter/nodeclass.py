@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from karptui.karpenter.labels import AUTO_MODE_GROUP, AWS_GROUP
-from karptui.kube.objects import EMPTY, Condition, KubeObject, condition_of
+from karptui.kube.objects import EMPTY, Condition, KubeObject, true_condition
 
 EC2_KIND: Final = "EC2NodeClass"
 """The AWS provider's kind."""
@@ -49,8 +49,7 @@ class NodeClass(KubeObject, frozen=True, kw_only=True, gc=False):
     @property
     def is_ready(self) -> bool:
         """Whether its Ready condition is True."""
-        ready = condition_of(self.conditions, "Ready")
-        return ready is not None and ready.status == "True"
+        return true_condition(self.conditions, "Ready") is not None
 
 
 def nodeclass_key(kind: str, name: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef, is_aws_group
 from karptui.kube import resources
-from karptui.kube.objects import EMPTY, EMPTY_LABELS, Condition, KubeObject, condition_of
+from karptui.kube.objects import EMPTY, EMPTY_LABELS, Condition, KubeObject, condition_of, true_condition
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
@@ -99,8 +99,7 @@ class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
         """Whether its Ready condition is True; Karpenter before 0.37 writes none, into objects of v1beta1."""
         if not self.conditions and str(self.raw.get("apiVersion")).endswith("/v1beta1"):
             return True
-        ready = condition_of(self.conditions, "Ready")
-        return ready is not None and ready.status == "True"
+        return true_condition(self.conditions, "Ready") is not None
 
     @property
     def nodeclass_exists(self) -> bool | None:

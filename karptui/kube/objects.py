@@ -81,6 +81,12 @@ def condition_of(conditions: tuple[Condition, ...], type_: str) -> Condition | N
     return None
 
 
+def true_condition(conditions: tuple[Condition, ...], type_: str) -> Condition | None:
+    """Return the condition of a type if it is True; None for any other status, or if it is not reported."""
+    condition = condition_of(conditions, type_)
+    return condition if condition is not None and condition.status == "True" else None
+
+
 def with_condition(conditions: tuple[Condition, ...], changed: Condition) -> tuple[Condition, ...]:
     """Return the conditions with one of them added or replaced."""
     return (*without_condition(conditions, changed.type), changed)
@@ -255,6 +261,11 @@ class Node(KubeObject, frozen=True, kw_only=True, gc=False):
     def ready(self) -> Condition | None:
         """The Ready condition."""
         return condition_of(self.conditions, "Ready")
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the Ready condition is True."""
+        return true_condition(self.conditions, "Ready") is not None
 
 
 def cordoned(node: Node) -> Node:

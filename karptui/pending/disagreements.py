@@ -604,7 +604,7 @@ class Nominations:
     def _is_ready(self, name: str) -> bool:
         """Return whether a destination is a ready node: kube-scheduler refuses nodes that are still joining."""
         node = self._nodes.get(name)
-        return node is not None and node.ready is not None and node.ready.status == "True"
+        return node is not None and node.is_ready
 
     def _lacks_event(self, diagnosis: Diagnosis, waited_ns: int) -> bool:
         return self._has_karpenter_events and _is_due(diagnosis) and waited_ns > SHORT_PATIENCE_NS

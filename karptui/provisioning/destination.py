@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Final
 
 from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
-from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.taints import Taint

@@ -107,8 +107,7 @@ class StateNode:
     @cached_property
     def is_ready(self) -> bool:
         """Whether its Node is Ready."""
-        ready = condition_of(self.node.conditions, "Ready") if self.node is not None else None
-        return ready is not None and ready.status == "True"
+        return self.node is not None and self.node.is_ready
 
     @cached_property
     def is_held_by_command(self) -> bool:

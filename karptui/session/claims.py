@@ -11,7 +11,7 @@ import msgspec
 from karptui.disruption.termination import Deadline, Expiry, claim_expiry, deadline_of
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import REBOOTING, NodeClaim, claim_key
-from karptui.kube.objects import Condition, Node
+from karptui.kube.objects import Condition, Node, true_condition
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
@@ -75,8 +75,7 @@ class ClaimEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def drifted(self) -> Condition | None:
         """The Drifted condition if it is True."""
-        condition = self.claim.condition("Drifted")
-        return condition if condition is not None and condition.status == "True" else None
+        return true_condition(self.claim.conditions, "Drifted")
 
     @property
     def expires_ns(self) -> int | None:

@@ -16,7 +16,7 @@ from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.labels import NODEPOOL, is_disrupted
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.objects import Node
+from karptui.kube.objects import Node, true_condition
 from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.usage import Measured
 from karptui.session.cluster_view import ClusterView
@@ -190,8 +190,8 @@ def _why(view: ClusterView, node: Node | None, claim: NodeClaim | None) -> str:
     """Return the reason by the condition that Karpenter sets, otherwise by the events and the claim."""
     if claim is None:
         return ""
-    condition = claim.condition(DISRUPTION_REASON)
-    if condition is not None and condition.status == "True":
+    condition = true_condition(claim.conditions, DISRUPTION_REASON)
+    if condition is not None:
         return condition.reason
     names = {claim.name, node.name if node is not None else ""}
     events = [

@@ -20,7 +20,7 @@ from karptui.disruption.churn.report import Churn, alive_by_pool
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube import resources
 from karptui.kube.group import group_by
-from karptui.kube.objects import Condition, condition_of
+from karptui.kube.objects import Condition, true_condition
 from karptui.kube.quantity import NANO
 from karptui.kube.recent import LastAnswer
 from karptui.kube.resources import NODES
@@ -223,10 +223,7 @@ class PoolRow(msgspec.Struct, frozen=True, eq=False, dict=True, kw_only=True):
     @property
     def is_class_ready(self) -> bool:
         """Whether its NodeClass is ready, as far as is known."""
-        if self.class_conditions is None:
-            return True
-        ready = condition_of(self.class_conditions, "Ready")
-        return ready is not None and ready.status == "True"
+        return self.class_conditions is None or true_condition(self.class_conditions, "Ready") is not None
 
     def hides(self, *kinds: Kind) -> bool:
         """Whether one of these kinds may not be listed or was not read."""

@@ -308,8 +308,7 @@ def _node_name(name: str, state: ClusterState) -> str:
 def _is_in_command(node: Node, state: ClusterState) -> bool:
     """Return whether a command of Karpenter disrupts a node; expiration and interruption are no commands."""
     claim = state.claim_of(node.name)
-    reason = claim.condition(DISRUPTION_REASON) if claim is not None else None
-    return reason is not None and reason.status == "True" and is_disrupted(node.taints)
+    return claim is not None and claim.is_true(DISRUPTION_REASON) and is_disrupted(node.taints)
 
 
 def _placement(pod: Pod, destination: PodDestination, at_ns: int) -> Prediction:

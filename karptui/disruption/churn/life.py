@@ -16,7 +16,7 @@ from karptui.karpenter.inventory import GoneClaim
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim, pool_in_name
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.objects import Event
+from karptui.kube.objects import Event, true_condition
 
 LAUNCHING: Final = "DisruptionLaunching"
 """Reason of events about NodeClaims that replace others."""
@@ -211,8 +211,7 @@ class _EventIndex:
 
 
 def _observed(claim: NodeClaim, gone_ns: int, by_object: _EventIndex, pools: Mapping[str, NodePool]) -> Life:
-    commanded = claim.condition(DISRUPTION_REASON)
-    is_commanded = commanded is not None and commanded.status == "True"
+    commanded = true_condition(claim.conditions, DISRUPTION_REASON)
     pool = claim.labels.get(NODEPOOL, "")
     is_leaving = claim.is_deleting or bool(gone_ns)
     events = by_object.about(claim.name, claim.node_name) if is_leaving else []
@@ -224,7 +223,7 @@ def _observed(claim: NodeClaim, gone_ns: int, by_object: _EventIndex, pools: Map
         capacity_type=claim.labels.get(CAPACITY_TYPE, ""),
         zone=claim.labels.get(ZONE, ""),
         created_ns=claim.created_ns,
-        commanded_ns=commanded.last_transition_ns if commanded is not None and is_commanded else 0,
+        commanded_ns=commanded.last_transition_ns if commanded is not None else 0,
         removed_ns=claim.deletion_ns or gone_ns,
         gone_ns=gone_ns,
         why=why_removed(claim, pools.get(pool), events) if is_leaving else None,

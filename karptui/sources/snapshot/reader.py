@@ -387,7 +387,7 @@ def _incomplete(pile: ObjectPile) -> tuple[Kind, ...]:
         node
         for node in pile.nodes
         if not node.labels.get(COMPUTE_TYPE) and not node.provider_id.startswith(_SIMULATED)
-        if node.ready is not None and node.ready.status == "True"
+        if node.is_ready
     )
     is_incomplete = is_real and len(namespaces) == 1 and OWN_NAMESPACE not in namespaces and any(ordinary)
     return (Kind.POD,) if is_incomplete else ()

@@ -9,7 +9,7 @@ import msgspec
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, DrainStage, NodeClaim, deletion_stage, is_untried
 from karptui.kube.durations import DurationError, parse_duration
-from karptui.kube.objects import Condition, Node
+from karptui.kube.objects import Condition, Node, true_condition
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import age_text, short_age_text, span_text
 from karptui.session.nodes import NodeEntry
@@ -87,8 +87,8 @@ def node_status(entry: NodeEntry) -> NodeStatus:
         return starting
     if node.is_unschedulable:
         return NodeStatus("Cordoned", Tone.WARNING, ABSENT_NS, "cordoned: no new pods are scheduled to it", 4)
-    drifted = claim.condition("Drifted") if claim is not None else None
-    if drifted is not None and drifted.status == "True":
+    drifted = true_condition(claim.conditions, "Drifted") if claim is not None else None
+    if drifted is not None:
         return NodeStatus("Drifted", Tone.WARNING, drifted.last_transition_ns, _drift_words(drifted.reason), 6)
     return NodeStatus("Ready", Tone.GOOD, ABSENT_NS, "ready", 9)
 
