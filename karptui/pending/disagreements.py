@@ -607,7 +607,8 @@ class Nominations:
         return node is not None and node.is_ready
 
     def _lacks_event(self, diagnosis: Diagnosis, waited_ns: int) -> bool:
-        return self._has_karpenter_events and _is_due(diagnosis) and waited_ns > SHORT_PATIENCE_NS
+        is_announced = diagnosis.cause in ENGINE and diagnosis.cause not in SILENT
+        return self._has_karpenter_events and is_announced and waited_ns > SHORT_PATIENCE_NS
 
     def _nominated(self, message: PodMessage, now_ns: int) -> Iterator[Disagreement]:
         name, stage, patience_ns = "", None, PATIENCE_NS
@@ -641,11 +642,6 @@ def selects(pod: Pod, node: Node) -> bool:
         return False
     labels = Requirements.from_labels(node.labels)
     return any(labels.compatible(option) for option in alternatives_of(pod.template))
-
-
-def _is_due(diagnosis: Diagnosis) -> bool:
-    """Whether Karpenter publishes an event about such a pod."""
-    return diagnosis.cause in ENGINE and diagnosis.cause not in SILENT
 
 
 def _refusals(message: str, left_out: Sequence[str] = ("affinity/selector",)) -> str:

@@ -24,7 +24,7 @@ from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.facts import RULES
 from karptui.sources.aws.trouble import AwsError, Trouble
 
-ACTION: Final = "pricing:GetProducts"
+_PRODUCTS: Final = RULES[FactKind.ON_DEMAND_PRICES].action
 _COMMON: Final = {
     "serviceCode": "AmazonEC2",
     "preInstalledSw": "NA",
@@ -92,11 +92,11 @@ def on_demand_prices(caller: Caller, pricing: Any, region: str) -> dict[str, flo
         fields = {"regionCode": region, **_COMMON, **question}
         filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in fields.items()]
         for text in caller.items(
-            ACTION, pricing.get_products, "PriceList", ServiceCode="AmazonEC2", Filters=filters, MaxResults=100
+            _PRODUCTS, pricing.get_products, "PriceList", ServiceCode="AmazonEC2", Filters=filters, MaxResults=100
         ):
             prices.update(_price_of(text, currency))
     if not prices:
-        raise AwsError(Trouble.OTHER, f"{ACTION} returned no price for {region}")
+        raise AwsError(Trouble.OTHER, f"{_PRODUCTS} returned no price for {region}")
     return dict(sorted(prices.items()))
 
 
@@ -105,7 +105,7 @@ def _price_of(text: str, currency: str) -> dict[str, float]:
     try:
         item = _ITEM.decode(text)
     except msgspec.DecodeError as error:
-        raise AwsError(Trouble.OTHER, f"{ACTION} returned an unreadable product: {error}") from error
+        raise AwsError(Trouble.OTHER, f"{_PRODUCTS} returned an unreadable product: {error}") from error
     results: dict[str, float] = {}
     for term in item.terms.on_demand.values():
         for dimension in term.price_dimensions.values():
@@ -135,7 +135,7 @@ def instance_types(caller: Caller, ec2: Any) -> dict[str, InstanceTypeFacts]:
     Raises:
         AwsError: if EC2 does not answer as documented.
     """
-    action = "ec2:DescribeInstanceTypes"
+    action = RULES[FactKind.INSTANCE_TYPES].action
     built_in = instance_type_facts()
     facts: dict[str, InstanceTypeFacts] = {}
     filters = [
@@ -161,7 +161,7 @@ def instance_types(caller: Caller, ec2: Any) -> dict[str, InstanceTypeFacts]:
 
 def zones_by_type(caller: Caller, ec2: Any) -> dict[str, tuple[str, ...]]:
     """Return the ids of the zones that offer each type."""
-    action = "ec2:DescribeInstanceTypeOfferings"
+    action = RULES[FactKind.OFFERINGS].action
     by_type: dict[str, set[str]] = {}
     offerings = caller.items(
         action,
@@ -177,7 +177,7 @@ def zones_by_type(caller: Caller, ec2: Any) -> dict[str, tuple[str, ...]]:
 
 def zones(caller: Caller, ec2: Any) -> tuple[SubnetZone, ...]:
     """Return the account's zones, opted-in Local Zones included, by name."""
-    answer = caller.call("ec2:DescribeAvailabilityZones", ec2.describe_availability_zones)
+    answer = caller.call(RULES[FactKind.ZONES].action, ec2.describe_availability_zones)
     named = (SubnetZone(zone["ZoneName"], zone["ZoneId"]) for zone in answer.get("AvailabilityZones") or ())
     return tuple(sorted(named, key=lambda zone: zone.name))
 
@@ -187,7 +187,7 @@ def spot_prices(caller: Caller, ec2: Any, *, now_ns: int) -> dict[str, dict[str,
     ids: Mapping[str, str] | None = None
     prices: dict[str, dict[str, float]] = {}
     history = caller.items(
-        "ec2:DescribeSpotPriceHistory",
+        RULES[FactKind.SPOT_PRICES].action,
         ec2.describe_spot_price_history,
         "SpotPriceHistory",
         ProductDescriptions=list(SPOT_PRODUCTS),
@@ -208,7 +208,7 @@ def spot_prices(caller: Caller, ec2: Any, *, now_ns: int) -> dict[str, dict[str,
 
 def subnets(caller: Caller, ec2: Any) -> tuple[AccountSubnet, ...]:
     """Return the account's subnets in the region, by id."""
-    items = caller.items("ec2:DescribeSubnets", ec2.describe_subnets, "Subnets", MaxResults=1000)
+    items = caller.items(RULES[FactKind.SUBNETS].action, ec2.describe_subnets, "Subnets", MaxResults=1000)
     return tuple(
         sorted(
             (
@@ -228,7 +228,7 @@ def subnets(caller: Caller, ec2: Any) -> tuple[AccountSubnet, ...]:
 def reservations(caller: Caller, ec2: Any) -> tuple[AccountReservation, ...]:
     """Return the active capacity reservations that the account may use, by id."""
     items = caller.items(
-        "ec2:DescribeCapacityReservations",
+        RULES[FactKind.RESERVATIONS].action,
         ec2.describe_capacity_reservations,
         "CapacityReservations",
         Filters=[{"Name": "state", "Values": ["active"]}],
@@ -292,7 +292,7 @@ class Questions:
         self._clients.close()
 
     def ask(self, kind: FactKind, region: str) -> Any:
-        """Return the value of a fact, of the type in ``kinds``."""
+        """Return the value of a fact, of the type in `RULES`."""
         try:
             return self._ask(kind, region)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -319,8 +319,3 @@ class Questions:
                 return reservations(self._caller, client)
             case _:
                 assert_never(kind)
-
-
-def open_questions(profile: str, *, asks_instance: bool, now_ns: Callable[[], int], wait: Wait) -> Questions:
-    """Open a conversation; arguments as for `AwsClients`."""
-    return Questions(AwsClients(profile, asks_instance=asks_instance), now_ns=now_ns, wait=wait)

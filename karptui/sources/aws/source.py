@@ -72,13 +72,14 @@ class AwsNews(msgspec.Struct, frozen=True, eq=False):
 def _open(profile: str, now_ns: Callable[[], int], wait: Wait, *, asks_instance: bool) -> Questions:
     """Begin a conversation with AWS, importing botocore."""
     try:
-        from karptui.sources.aws.questions import open_questions  # noqa: PLC0415  a tenth of a second, in a thread
+        from karptui.sources.aws.clients import AwsClients  # noqa: PLC0415  a tenth of a second, in a thread
+        from karptui.sources.aws.questions import Questions  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if error.name not in ("boto3", "botocore"):
             raise
         raise AwsError(Trouble.NOT_INSTALLED, NOT_INSTALLED) from None
 
-    return open_questions(profile, asks_instance=asks_instance, now_ns=now_ns, wait=wait)
+    return Questions(AwsClients(profile, asks_instance=asks_instance), now_ns=now_ns, wait=wait)
 
 
 class AwsSource:
