@@ -113,7 +113,7 @@ class RemovalSimulator:
 
     def __init__(self, prepared: Prepared, fleet: Fleet, should_disrupt: ShouldDisrupt | None = None) -> None:
         self._fleet = fleet
-        self._prepared = prepared
+        self._engine = EngineSimulator(prepared, fleet)
         self._should_disrupt = should_disrupt if should_disrupt is not None else ShouldDisrupt(fleet)
         self._candidates: dict[str, Candidate] = {}
         self._tried: dict[tuple[str, Method, frozenset[str]], Command | Refusal | None] = {}
@@ -227,7 +227,7 @@ class RemovalSimulator:
         return self._tried[key]
 
     def _simulated(self, candidate: Candidate, method: Method, pods: frozenset[str]) -> Command | Refusal | None:
-        simulator = EngineSimulator(self._prepared, self._fleet, lifted=pods)
+        simulator = self._engine.lifting(pods)
         if method is Method.REPAIR:
             assert self._should_disrupt.repair is not None
             result = self._should_disrupt.repair.command_for(candidate.node, simulator)

@@ -6,6 +6,7 @@ Rules: ``SimulateScheduling`` in ``pkg/controllers/disruption/helpers.go``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Final
 
@@ -53,22 +54,26 @@ class EngineSimulator:
         *,
         is_brief: bool = False,
         before: Callable[[], None] | None = None,
-        lifted: Collection[str] = (),
     ) -> None:
         """Prepare for simulations.
 
         Args:
             before: Called before each simulation; an exception from it ends the work.
-            lifted: Pods (uids) that are treated as evictable.
         """
         self._prepared = prepared
         self._fleet = fleet
         self._is_brief = is_brief
         self._before = before
-        self._lifted = lifted
+        self._lifted: Collection[str] = ()
         self._orders: dict[tuple[int, RequirementSet], PriceOrder | None] = {}
         """Price orders of new claims, by template and requirements; None if minValues may still change their types."""
         self._leaving = {pod.uid for pod in prepared.leaving}
+
+    def lifting(self, pods: Collection[str]) -> EngineSimulator:
+        """Return one with the same caches that treats these pods (uids) as evictable."""
+        simulator = copy(self)
+        simulator._lifted = pods  # noqa: SLF001 - of the same class
+        return simulator
 
     def remove(
         self,
