@@ -10,7 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from karptui.decode.loose import mapping, mappings, text
-from karptui.karpenter.controller import SETTING_NAMES, ControllerInfo, chart_version, image_version, parse_version
+from karptui.karpenter.controller import (
+    NAME,
+    NAME_LABEL,
+    SETTING_NAMES,
+    ControllerInfo,
+    chart_version,
+    image_version,
+    parse_version,
+)
 
 _FLAGS: Final = {name.lower().replace("_", "-"): name for name in SETTING_NAMES}
 _SWITCHES: Final = frozenset(
@@ -46,7 +54,7 @@ def namespaces_of(controller: ControllerInfo | None) -> frozenset[str]:
 
 def is_labelled(document: Mapping[str, Any]) -> bool:
     """Return whether an object is labelled as Karpenter, which anybody can do."""
-    return text(document, "metadata", "labels", "app.kubernetes.io/name") == "karpenter"
+    return text(document, "metadata", "labels", NAME_LABEL) == NAME
 
 
 def is_idle(document: Mapping[str, Any]) -> bool:

@@ -16,6 +16,9 @@ import msgspec
 from karptui.karpenter.rules import NEWEST, is_modelled, version_note
 from karptui.karpenter.settings import Settings, parse_settings
 
+NAME_LABEL: Final = "app.kubernetes.io/name"
+NAME: Final = "karpenter"
+"""Value of the label on the objects of Karpenter's chart."""
 LEADER_LEASE: Final = "karpenter-leader-election"
 """Name of the Lease that elects the leader among Karpenter's replicas: pkg/operator/operator.go."""
 MODELLED_VERSION: Final = NEWEST.version

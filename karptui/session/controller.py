@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.decode.controller import USUAL_NAMESPACE, namespaces_of
 from karptui.decode.kinds import Kind
-from karptui.karpenter.controller import LEADER_LEASE
+from karptui.karpenter.controller import LEADER_LEASE, NAME, NAME_LABEL
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.rules import is_older
 from karptui.kube.timestamps import MINUTE_NS
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from karptui.kube.workload import Workload
     from karptui.session.cluster_view import ClusterView
 
-NAME_LABEL: Final = "app.kubernetes.io/name"
-NAME: Final = "karpenter"
 DENIED_NS: Final = 30 * MINUTE_NS
 """Denied permissions older than this are left to the Events screen."""
 _DENIED: Final = re.compile(

@@ -24,12 +24,12 @@ import msgspec
 from karptui.decode.controller import OWN_NAMESPACE, USUAL_NAMESPACE
 from karptui.decode.kinds import OTHER_PROVIDERS
 from karptui.decode.loose import mappings, text, texts
-from karptui.karpenter.controller import LEADER_LEASE
+from karptui.karpenter.controller import LEADER_LEASE, NAME, NAME_LABEL
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import ApiError
 
-SELECTOR: Final = "app.kubernetes.io/name=karpenter"
+SELECTOR: Final = f"{NAME_LABEL}={NAME}"
 MANAGER: Final = "karpenter"
 """Name that Karpenter uses as manager of objects and source of events."""
 JSON: Final = "application/json"

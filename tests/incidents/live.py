@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from karptui.decode.kinds import Kind
-from karptui.session.controller import NAME, NAME_LABEL
+from karptui.karpenter.controller import NAME, NAME_LABEL
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, LATER
 from tests.incidents.all import INCIDENTS
 

@@ -7,12 +7,12 @@ import pytest
 from karptui.aws.evidence import Evidence
 from karptui.decode.controller import namespaces_of
 from karptui.decode.kinds import Kind
-from karptui.karpenter.controller import LEADER_LEASE, ControllerInfo
+from karptui.karpenter.controller import LEADER_LEASE, NAME, NAME_LABEL, ControllerInfo
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.objects import Lease
 from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView
-from karptui.session.controller import NAME, NAME_LABEL, controller_of_view, is_karpenter
+from karptui.session.controller import controller_of_view, is_karpenter
 from karptui.sources.source import Phase, SourceStatus
 from karptui.state.cluster import EMPTY
 from karptui.state.reducer import Batch, KindDelta, reduce

@@ -15,7 +15,7 @@ from karptui.clock import Clock, SystemClock
 from karptui.decode.controller import OWN_NAMESPACE, USUAL_NAMESPACE, decode_controller, order_of
 from karptui.decode.errors import JSON_WORDS
 from karptui.decode.kinds import VOLUME_KINDS, Kind
-from karptui.karpenter.controller import ControllerInfo
+from karptui.karpenter.controller import NAME, NAME_LABEL, ControllerInfo
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import COMPUTE_TYPE, NODEPOOL
@@ -359,8 +359,8 @@ def _not_exported(pile: ObjectPile) -> tuple[Kind, ...]:
     """Return the kinds that output of kubectl lacks unless it has objects of them.
 
     Without nodes, no pod is bound, no NodeClaim registers, no NodePool has resources, and nothing writes events.
-    Karpenter's nodes have NodePools and NodeClaims, pods of a DaemonSet a DaemonSet. Its chart installs a
-    PodDisruptionBudget, and controllers write events all the time.
+    Karpenter's nodes have NodePools and NodeClaims, pods of a DaemonSet a DaemonSet. Its chart installs Karpenter's
+    pods with a PodDisruptionBudget, and controllers write events all the time.
     """
     if not pile.has(Kind.NODE):
         of_nodes = (Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM, Kind.POD)
@@ -370,7 +370,10 @@ def _not_exported(pile: ObjectPile) -> tuple[Kind, ...]:
         return (*VOLUME_KINDS, *(of_nodes if has_nodes or is_of_events else ()))
     is_karpenters = any(NODEPOOL in node.labels for node in pile.nodes)
     of_karpenter = (Kind.NODEPOOL, Kind.NODECLAIM) if is_karpenters else ()
-    lacking = (kind for kind in (Kind.PDB, Kind.EVENT) if is_karpenters and not pile.has(kind))
+    has_chart = any(pod.template.labels.get(NAME_LABEL) == NAME for pod in pile.pods)
+    lacks_events = is_karpenters and not pile.has(Kind.EVENT)
+    lacks_pdbs = is_karpenters and not pile.has(Kind.PDB) and (has_chart or lacks_events)
+    lacking = (*([Kind.EVENT] if lacks_events else []), *([Kind.PDB] if lacks_pdbs else []))
     daemonsets = (Kind.DAEMONSET,) if any(pod.template.is_daemonset_owned for pod in pile.pods) else ()
     return (*VOLUME_KINDS, Kind.POD, *of_karpenter, *lacking, *daemonsets)
 

@@ -302,11 +302,21 @@ def test_a_file_lacks_the_kinds_that_its_objects_show_to_exist(
     assert SnapshotReader().read([path]).inventory.unread & shown == unread
 
 
-@pytest.mark.parametrize(("kind", "version"), [("Event", "v1"), ("PodDisruptionBudget", "policy/v1")])
-def test_a_file_of_karpenters_nodes_lacks_each_of_events_and_disruption_budgets_by_itself(
-    tmp_path: Path, kind: str, version: str
+@pytest.mark.parametrize(("has_karpenter", "listed", "lacking"), [
+    (True, "Event", {"PodDisruptionBudget"}),
+    (True, "PodDisruptionBudget", {"Event"}),
+    (False, "Event", set()),
+    (False, "", {"Event", "PodDisruptionBudget"}),
+])  # fmt: skip
+def test_a_file_of_karpenters_nodes_without_events_or_the_disruption_budget_of_its_chart_lacks_them(
+    tmp_path: Path, has_karpenter: bool, listed: str, lacking: set[str]
 ) -> None:
-    node = a_manifest("Node", "node-1", metadata={"labels": {"karpenter.sh/nodepool": "general"}})
-    path = written(tmp_path / "x.json", [node, a_manifest(kind, "a", namespace="default", api_version=version)])
-    unread = SnapshotReader().read([path]).inventory.unread
-    assert {"Event", "PodDisruptionBudget"} & unread == {"Event", "PodDisruptionBudget"} - {kind}
+    objects = [a_manifest("Node", "node-1", metadata={"labels": {"karpenter.sh/nodepool": "general"}})]
+    if has_karpenter:
+        labels = {"app.kubernetes.io/name": "karpenter"}
+        objects.append(a_manifest("Pod", "karpenter-1", namespace="kube-system", metadata={"labels": labels}))
+    if listed:
+        version = "v1" if listed == "Event" else "policy/v1"
+        objects.append(a_manifest(listed, "a", namespace="default", api_version=version))
+    unread = SnapshotReader().read([written(tmp_path / "x.json", objects)]).inventory.unread
+    assert {"Event", "PodDisruptionBudget"} & unread == lacking

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from karptui.karpenter.controller import NAME, NAME_LABEL
 from karptui.karpenter.labels import KEY_ALIASES, NODEPOOL
 from karptui.kube.pod import DO_NOT_SCHEDULE, PodTemplate
 from karptui.kube.resources import PODS
@@ -88,7 +89,7 @@ def _selector_trials(question: UnplacedPods, keys: Iterable[str] | None) -> Iter
     """Yield node selector terms that pods could drop: these keys, or all terms and preferences if None."""
     chosen_keys = None if keys is None else frozenset(keys)
     # Karpenter's documentation warns against running it on nodes that it manages.
-    is_karpenter = question.first.template.labels.get("app.kubernetes.io/name") == "karpenter"
+    is_karpenter = question.first.template.labels.get(NAME_LABEL) == NAME
     for key, words, path in _asks(question.first.template):
         if (chosen_keys is None or key in chosen_keys) and not (is_karpenter and key == NODEPOOL):
             edits = set_field(question.siblings, path, None)
