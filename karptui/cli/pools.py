@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from karptui.cli.listing import has_lines_above, print_json, print_lines, print_rows, refuse_unseen, report, rows_of
+from karptui.cli.listing import (
+    found,
+    has_lines_above,
+    print_json,
+    print_lines,
+    print_rows,
+    refuse_unseen,
+    report,
+    rows_of,
+)
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_row_flags
 from karptui.cli.streams import put
 from karptui.decode.kinds import Kind
-from karptui.errors import no_such
 from karptui.views.sanitize import page
 
 if TYPE_CHECKING:
@@ -48,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if args.pool is None:
         _print_rows(rows, args, loaded)
     else:
-        _print_pool(_pool_of(rows, args.pool), args, loaded)
+        _print_pool(found("NodePool", args.pool, {pool.name: pool for pool in rows}), args, loaded)
     return report(loaded)
 
 
@@ -73,13 +81,6 @@ def compared(view: ClusterView, now_ns: int) -> tuple[ClusterView, tuple[str, ..
     for _ in steps.compare_pools():
         pass
     return view.with_answers(analysis=steps.analysis), notes
-
-
-def _pool_of(rows: Sequence[PoolRow], name: str) -> PoolRow:
-    for row in rows:
-        if row.name == name:
-            return row
-    raise no_such("NodePool", name, (row.name for row in rows))
 
 
 def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loaded) -> None:

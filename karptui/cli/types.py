@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from karptui.cli.listing import (
+    found,
     json_text,
     print_csv,
     print_json,
@@ -29,7 +30,6 @@ from karptui.cli.options import (
 )
 from karptui.cli.streams import UsageError, put, say
 from karptui.decode.kinds import Kind
-from karptui.errors import no_such
 from karptui.kube.objects import object_words
 from karptui.views.sanitize import page
 
@@ -133,19 +133,12 @@ def _run_pools(args: argparse.Namespace) -> int:
 
         print_rows(rows_of(TABLE, [pool.entry for pool in pools], args, loaded.now_ns), args)
     else:
-        _print_pool(_pool_of(pools, args.pool), args, loaded)
+        _print_pool(found("NodePool", args.pool, {pool.name: pool for pool in pools}), args, loaded)
     if args.output not in ("json", "csv"):
         for note in offered_types_of(loaded.view).nodeclasses.notes:
             say(note)
     version = loaded.view.evidence.version_note
     return report(replace(loaded, notes=(*filter(None, (version,)), *loaded.notes)))
-
-
-def _pool_of(pools: tuple[TypesOfPool, ...], name: str) -> TypesOfPool:
-    for pool in pools:
-        if pool.name == name:
-            return pool
-    raise no_such("NodePool", name, (pool.name for pool in pools))
 
 
 def _print_pool(pool: TypesOfPool, args: argparse.Namespace, loaded: Loaded) -> None:

@@ -28,6 +28,7 @@ from karptui.views.column import (
     one_of,
     record,
     records,
+    struct_values,
     text_column,
     texts,
 )
@@ -285,11 +286,6 @@ _FIGURES: Final[tuple[Value[Moment], ...]] = (
     Value("unpriced", lambda moment, _: moment.unpriced, int, "Nodes without a known price, excluded from costs."),
 )
 _MOMENT: Final = (Value[Moment]("at", lambda moment, _: format_timestamp(moment.at_ns), INSTANT), *_FIGURES)
-_KEPT: Final[tuple[Value[KeptNode], ...]] = (
-    Value("node", lambda kept, _: kept.node, str),
-    Value("code", lambda kept, _: kept.code, str),
-    Value("object", lambda kept, _: kept.object, str),
-)
 _WAIT: Final[tuple[Value[PodWait], ...]] = (
     Value("pod", lambda wait, _: wait.pod, str),
     Value("from", lambda wait, _: format_timestamp(wait.from_ns), INSTANT, "When the pod was created."),
@@ -354,7 +350,7 @@ PLAYED: Final[tuple[Value[Played], ...]] = (
         (
             *lifted(_FIGURES, lambda played: played.end),
             texts("lostPods", lambda played: played.lost, _LOST),
-            records("kept", lambda played: played.kept, _KEPT),
+            records("kept", lambda played: played.kept, struct_values(KeptNode)),
         ),
     ),
     records(
