@@ -22,7 +22,6 @@ from karptui.disruption.termination import (
     deadline_of,
     forced_at,
     initiator_of,
-    is_commanded,
     is_forced,
 )
 from karptui.karpenter.nodeclaim import DrainStage, NodeClaim, deletion_stage
@@ -128,7 +127,7 @@ _NO_CONDITION: Final = _NoCondition()
 
 def _before_deletion(fleet: Fleet, node: StateNode, claim: NodeClaim) -> DrainState:
     command = command_condition(node)
-    if command is not None and is_commanded(node):
+    if command is not None and node.is_held_by_command:
         bound_ns = _repair_bound(fleet, node, claim) if command.reason == Reason.UNHEALTHY else None
         return DrainState(DrainStage.COMMANDED, command.last_transition_ns, reason=command.reason, bound_ns=bound_ns)
     open_conditions = [

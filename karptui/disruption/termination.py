@@ -27,14 +27,9 @@ def command_condition(node: StateNode) -> Condition | None:
     return true_condition(node.claim.conditions, DISRUPTION_REASON) if node.claim is not None else None
 
 
-def is_commanded(node: StateNode) -> bool:
-    """Return whether a command includes the node and waits for replacements."""
-    return node.is_held_by_command
-
-
 def commanded_names(nodes: Iterable[StateNode]) -> frozenset[str]:
     """Return the names of the nodes that commands include."""
-    return frozenset(node.name for node in nodes if is_commanded(node))
+    return frozenset(node.name for node in nodes if node.is_held_by_command)
 
 
 STUCK_ALLOWANCE_NS: Final = MINUTE_NS

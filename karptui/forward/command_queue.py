@@ -21,7 +21,7 @@ from karptui.disruption.command import Command, Decision, Method
 from karptui.disruption.events import Recorder
 from karptui.disruption.json_form import command_json
 from karptui.disruption.repair import Repair
-from karptui.disruption.termination import command_condition, is_commanded
+from karptui.disruption.termination import command_condition
 from karptui.forward.calendar import Agenda, Turn
 from karptui.forward.durations import Durations
 from karptui.forward.launching import Launches, LaunchOrder, template_order
@@ -105,7 +105,7 @@ def waiting(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> list[Waiting]
     held: list[tuple[int, str, Node, NodeClaim]] = []
     for key, node, claim in tracked(nodes, claims):
         state = StateNode(key, node, claim)
-        mark = command_condition(state) if is_commanded(state) else None
+        mark = command_condition(state) if state.is_held_by_command else None
         if mark is not None and node is not None and claim is not None:
             held.append((mark.last_transition_ns, mark.reason, node, claim))
     names = {claim.name for *_, claim in held}

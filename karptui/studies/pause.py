@@ -25,7 +25,7 @@ from karptui.disruption.pauses import (
     zero_budgets,
 )
 from karptui.disruption.repair import LEGACY_REPAIR
-from karptui.disruption.termination import deadline_of, is_commanded
+from karptui.disruption.termination import deadline_of
 from karptui.errors import RequestError, no_such
 from karptui.forward.result import Played, Step, StepKind
 from karptui.forward.run import HORIZON_NS
@@ -386,7 +386,7 @@ def _under_way(base: WhatIfBase, gone: Mapping[str, int]) -> Iterator[PauseEvent
     """Yield nodes that are being deleted, and nodes that a command holds."""
     for state in base.fleet.nodes:
         claim = state.claim
-        if claim is None or not (claim.is_deleting or is_commanded(state)):
+        if claim is None or not (claim.is_deleting or state.is_held_by_command):
             continue
         deadline = deadline_of(claim)
         yield PauseEvent(
