@@ -357,11 +357,9 @@ def _trouble(
             is_unstarted = ended is not None and ended.reason in UNSTARTABLE
             reported = ended.message if ended is not None and is_unstarted else state.waiting.message
             message = (reported or "")[:_LONGEST_MESSAGE]
-            own = [other for other in of_init if other is wire]
-            if waiting_reason == INITIALIZING:  # of a container that waits for the last one that runs
-                states = ((other, other.state) for other in of_init)
-                own = [other for other, now in states if now and not now.waiting and not now.terminated]
-            init = _name_of(own[-1].name) if own else ""
+            init = next((_name_of(other.name) for other in of_init if other is wire), "")
+            if waiting_reason == INITIALIZING and (own := _running_init(status)) is not None:
+                init, ended = _name_of(own.name), own.last_state.terminated if own.last_state is not None else None
             return PodTrouble(message, (ended.exit_code or 0) if ended is not None else 0, init_container=init)
         return NO_TROUBLE
     if len(statuses) > 1 and status.phase == "Running":
@@ -386,10 +384,20 @@ def _name_of(name: msgspec.Raw | str | None) -> str:
     return msgspec.json.decode(name, type=str) if isinstance(name, msgspec.Raw) and name else str(name or "")
 
 
+def _running_init(status: wires.AnyPodStatus) -> wires.WireContainerStatus | wires.TextContainerStatus | None:
+    """Return the last init container that runs: containers that are initializing wait for it."""
+    running = None
+    for wire in status.init_container_statuses or ():
+        if wire.state is not None and not wire.state.waiting and not wire.state.terminated:
+            running = wire
+    return running
+
+
 def _waiting(status: wires.AnyPodStatus) -> tuple[str, str, int, str]:
     """Return a container's waiting or termination reason, the reason and time of its previous end, and its restarts.
 
-    If all containers run, they are those of the one that restarted most.
+    If it waits for an init container, the previous end and the restarts are that one's. If all containers run, they are
+    those of the one that restarted most.
     """
     restarted: tuple[str, str, int, str] | None = None
     for statuses in (status.init_container_statuses, status.container_statuses):
@@ -400,11 +408,12 @@ def _waiting(status: wires.AnyPodStatus) -> tuple[str, str, int, str]:
             reason = state.waiting.reason if state.waiting is not None else ""
             if not reason and state.terminated is not None and state.terminated.reason != "Completed":
                 reason = state.terminated.reason
-            previous = wire.last_state.terminated if wire.last_state is not None else None
+            ended = wire if reason != INITIALIZING else _running_init(status) or wire
+            previous = ended.last_state.terminated if ended.last_state is not None else None
             if reason or previous is not None:
                 exit_reason = (previous.reason if previous is not None else "") or ""
                 exited = (previous.finished_at if previous is not None else "") or ""
-                result = intern(reason or ""), intern(exit_reason), wire.restart_count or 0, exited
+                result = intern(reason or ""), intern(exit_reason), ended.restart_count or 0, exited
                 if reason:
                     return result
                 restarted = result if restarted is None or result[2] > restarted[2] else restarted

@@ -296,7 +296,7 @@ class Pod(msgspec.Struct, frozen=True, gc=False, eq=False):
     waiting_reason: str = ""
     """Why a container is waiting or terminated, such as ``CrashLoopBackOff``. Shown only."""
     exit_reason: str = ""
-    """Why the same container, or one that runs again, terminated before, such as ``OOMKilled``. Shown only."""
+    """Why the same container, the init container it waits for, or one that runs again terminated before. Shown only."""
     restarts: int = 0
     exited_ns: int = ABSENT_NS
     """When that container terminated before."""

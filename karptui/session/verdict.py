@@ -31,9 +31,9 @@ from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
 from karptui.kube.objects import Event, Node, controller_of
-from karptui.kube.pod import DO_NOT_SCHEDULE, NOT_STARTED, RUN_FAILED, Pod, lost_pods
+from karptui.kube.pod import DO_NOT_SCHEDULE, INITIALIZING, NOT_STARTED, RUN_FAILED, Pod, lost_pods
 from karptui.kube.taints import untolerated
-from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import age_text, counted
 from karptui.pending.disagreements import selects
 from karptui.provisioning.pod_class import RESPECT
@@ -337,7 +337,7 @@ class _PodsByFinding(NamedTuple):
     resizing: list[StartingPod]
     """Running, and not resized in place as their spec demands."""
     restarted: list[Pod]
-    """Running, after containers ended several times."""
+    """Running or initializing, after containers ended several times."""
     karpenter: list[Pod]
     outlived: list[Pod]
     """Of Jobs; finished except for a container that keeps running."""
@@ -354,13 +354,14 @@ def _pods(view: ClusterView, sets: AbstractSet[str], pause: Pause) -> _PodsByFin
     for pod in with_pauses([*view.state.pods.values()], pause):
         if is_karpenter(pod, namespaces):
             pods.karpenter.append(pod)
-        is_starting = pod.waiting_reason in NOT_STARTED and pod.phase == "Pending"
+        is_repeating = pod.waiting_reason == INITIALIZING and pod.restarts >= MANY_RESTARTS
+        is_starting = pod.waiting_reason in NOT_STARTED and pod.phase == "Pending" and not is_repeating
         gate = pod.trouble.readiness_gate
         if (is_starting or pod.waiting_reason in (CRASHING, RUN_FAILED)) and pod.node_name and pod.is_active:
             (pods.starting if is_starting else pods.crashing).append(_late_pod(pod, origins))
         elif gate and pod.is_active:
             pods.gated.append(replace(_late_pod(pod, origins), since_ns=pod.unready_ns, waiting_reason=gate))
-        elif pod.restarts >= MANY_RESTARTS and pod.phase == "Running" and pod.is_active:
+        elif (is_repeating or (pod.restarts >= MANY_RESTARTS and pod.phase == "Running")) and pod.is_active:
             pods.restarted.append(pod)
         elif pod.phase == "Running" and not pod.ready and not pod.waiting_reason and pod.is_active:
             pods.unready.append(replace(_late_pod(pod, origins), since_ns=pod.unready_ns))
@@ -378,13 +379,16 @@ def _pods(view: ClusterView, sets: AbstractSet[str], pause: Pause) -> _PodsByFin
 
 
 def _add_restarted(pods: _PodsByFinding, now_ns: int) -> None:
-    """Add pods between two crashes to those that crash: they restarted lately, and are long unready or others crash."""
+    """Add pods between two crashes to those that crash: they failed lately and hourly, or others of theirs crash."""
     origins, controllers = OriginIndex(OwnerIndex(())), {pod.controller for pod in pods.crashing if pod.controller}
     for pod in pods.restarted:
         late = _late_pod(pod, origins)
-        is_long = not pod.ready and now_ns - pod.unready_ns >= CRASHED_NS
-        if now_ns - pod.exited_ns <= CRASHED_NS and (is_long or late.controller in controllers):
+        is_long = not pod.ready and not pod.trouble.outliving and now_ns - pod.unready_ns >= CRASHED_NS
+        is_often = pod.exit_reason != "Completed" and pod.restarts * HOUR_NS >= now_ns - pod.start_ns
+        if now_ns - pod.exited_ns <= CRASHED_NS and ((is_long and is_often) or late.controller in controllers):
             pods.crashing.append(late)
+        elif pod.waiting_reason == INITIALIZING:
+            pods.starting.append(late)
         elif not pod.ready:
             pods.unready.append(replace(late, since_ns=pod.unready_ns))
 
@@ -467,21 +471,26 @@ def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:
 
 
 def _running_on(view: ClusterView, pods: _PodsByFinding, pause: Pause) -> dict[str, dict[str, int]]:
-    """Return the nodes with running pods like the failing ones, ready if those are not, and when the newest started."""
+    """Return nodes with running pods of the failing ones' controllers, and ready pods of their Deployments.
+
+    Pods of a controller count only if they are ready or the failing ones are not merely unready.
+    """
     failing, unready = [*pods.crashing, *pods.unready], {pod.controller for pod in pods.unready}
     nodes = {name: dict[str, int]() for pod in failing if pod.controller for name in (pod.controller, pod.owner)}
     keys, origins = {pod.key for pod in failing}, OriginIndex(OwnerIndex(()))
     for pod in with_pauses([*view.state.pods.values()] if nodes else (), pause):
         if (
             pod.phase == "Running"
+            and pod.is_active
             and not pod.waiting_reason
             and pod.key not in keys
             and (owner := controller_of(pod.owners)) is not None
             and (pod.ready or owner.uid not in unready)
         ):
-            for name in (owner.uid, origins.of(pod) if pod.ready and owner.kind == Kind.REPLICASET else ""):
+            origin = origins.of(pod) if pod.ready and owner.kind == Kind.REPLICASET else ""
+            for name, place in ((owner.uid, pod.node_name), (origin, pod.key)):
                 if name in nodes:
-                    nodes[name][pod.node_name] = max(nodes[name].get(pod.node_name, 0), pod.start_ns)
+                    nodes[name][place] = max(nodes[name].get(place, 0), pod.start_ns)
     return nodes
 
 

@@ -13,7 +13,7 @@ from karptui.karpenter.labels import OS
 from karptui.kube.group import group_by
 from karptui.kube.objects import Event
 from karptui.kube.pod import CREATING, INITIALIZING, NOT_STARTED, UNSTARTABLE, VOLUME_FAILURES
-from karptui.kube.timestamps import MINUTE_NS
+from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.verdict.finding import (
     ClusterFinding,
     FindingCode,
@@ -168,7 +168,8 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         line = lines.get(pod.node)
         if line is not None and line.not_ready_ns is not None:
             continue
-        warning = events.get(key)
+        # An init container runs only after its pod's volumes are mounted: warnings about them are over.
+        warning = None if pod.waiting_reason == INITIALIZING and pod.init_container else events.get(key)
         messages[key] = warning.message.removeprefix(_ERROR) if warning is not None else pod.message
         if pod.waiting_reason in _IMAGES:
             groups[IMAGE, pod.image].append(pod)
@@ -292,40 +293,48 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for level, pods in (*lone, (FindingSeverity.INFO, [pod for pod in single if pod not in agents])):
         if pods:
             yield _of_pods(pods, "", severity=level, detail=_exit_reason(pods), manner=Manner.CRASHING)
-    alike: defaultdict[tuple[object, ...], list[tuple[list[StartingPod], dict[str, Any]]]] = defaultdict(list)
+    alike: defaultdict[tuple[object, ...], list[tuple[list[StartingPod], int, dict[str, Any]]]] = defaultdict(list)
     for controller, pods in controllers.items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
-        runs, older = case.running_on.get(controller, {}), _older(case, pods)
+        runs = case.running_on.get(controller, {})
+        older = 0 if runs else _older(case, pods)
         difference = _difference(lines, nodes, runs, len(pods))
         is_old = sum(case.now_ns - pod.since_ns >= CRASHED_NS for pod in pods) >= FEWEST_CRASHING
         if difference is None and not is_old:
             continue
         runtime = (pod.message for pod in pods if pod.exit_reason in UNSTARTABLE)
         # A DaemonSet's pods do not replace each other: each serves its own node.
-        is_replaced = bool(runs or older) and not pods[0].owner.startswith(_DAEMONSET)
+        is_replaced = (bool(runs) or older >= len(pods)) and not pods[0].owner.startswith(_DAEMONSET)
         more = {
             "words": next((told[pod.key] for pod in pods if pod.key in told), "") or next(runtime, ""),
             "severity": FindingSeverity.WARNING if is_replaced else FindingSeverity.ERROR,
             "of_nodes": len({*nodes, *runs}) if runs and not is_replaced else 0,
             "detail": _exit_reason(pods),
             "container": pods[0].init_container,
-            "others": int(bool(older) and not runs),
-            "is_newer": difference is not None and is_replaced and min(p.since_ns for p in pods) > max(runs.values()),
+            "is_newer": difference is not None and is_replaced and _is_newer(lines, pods, runs),
             "manner": Manner.CRASHING,
             **_difference_fields(difference),
         }
         is_own = difference is not None or more["words"] or _serves_others(pods[0])
-        alike[(controller,) if is_own else (*more.values(),)].append((pods, more))
+        alike[(controller,) if is_own else (bool(older), *more.values())].append((pods, older, more))
     for parts in alike.values():
         # Several workloads that crash alike are one finding: it must not hide the others.
-        joined = [([*chain(*(pods for pods, _ in parts))], parts[0][1])] if len(parts) >= FEWEST_ALIKE else parts
-        for pods, more in joined:
-            yield _of_pods(pods, pods[0].image, since_ns=min(pod.since_ns for pod in pods), **more)
+        joined = [([*chain(*(pods for pods, _, _ in parts))], sum(older for _, older, _ in parts), parts[0][2])]
+        for pods, older, more in joined if len(parts) >= FEWEST_ALIKE else parts:
+            since_ns = min(pod.since_ns for pod in pods)
+            yield _of_pods(pods, pods[0].image, since_ns=since_ns, others=older, **more)
 
 
-def _older(case: VerdictCase, pods: Sequence[StartingPod]) -> Collection[str]:
-    """Return the nodes with ready pods of other revisions of a Deployment or Argo Rollout."""
-    return case.running_on.get(pods[0].owner, ()) if pods[0].owner.startswith(_WITH_REVISIONS) else ()
+def _older(case: VerdictCase, pods: Sequence[StartingPod]) -> int:
+    """Return the number of ready pods of other revisions of a Deployment or Argo Rollout."""
+    return len(case.running_on.get(pods[0].owner, ())) if pods[0].owner.startswith(_WITH_REVISIONS) else 0
+
+
+def _is_newer(lines: Mapping[str, VerdictNode], pods: Sequence[StartingPod], runs: Mapping[str, int]) -> bool:
+    """Return whether pods started after all that run, and long after their own nodes."""
+    nodes = (lines[pod.node].node for pod in pods if pod.node in lines)
+    settled = (node.created_ns + HOUR_NS for node in nodes if node is not None)
+    return min(pod.since_ns for pod in pods) > max((*runs.values(), *settled))
 
 
 def _serves_others(pod: StartingPod) -> bool:
@@ -422,25 +431,19 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             continue
         told = next((probed[pod.key] for pod in pods if pod.key in probed), "")
         is_late = case.now_ns - since_ns >= CRASHED_NS
-        if _older(case, pods):
-            if is_late:
-                level = FindingSeverity.WARNING if len(pods) >= FEWEST_CRASHING else FindingSeverity.INFO
-                yield _of_late_pods(pods, Manner.NONE_READY, severity=level, others=1, detail=told)
-            continue
-        if len(pods) < FEWEST_CRASHING:
+        older = _older(case, pods)
+        if len(pods) < FEWEST_CRASHING and not older:
             lone += pods if is_late else []
             continue
         own = {pod.key.rpartition("-")[0] for pod in pods}
         evictions = [event for event in case.recent(*EVICTED, kind="Pod") if is_eviction(event)]
         evictions = [event for event in evictions if key_of(event).rpartition("-")[0] in own]
         evictions = [event for event in evictions if abs(since_ns - event.last_ns) <= TOGETHER_NS]
-        yield _of_late_pods(
-            pods,
-            Manner.NONE_READY,
-            severity=FindingSeverity.ERROR,
-            detail=told,
-            reasons=pods_of(evictions),
-        )
+        level = FindingSeverity.WARNING if len(pods) >= FEWEST_CRASHING else FindingSeverity.INFO
+        level = level if older >= len(pods) else FindingSeverity.ERROR
+        moved = pods_of(evictions)
+        if is_late or not older or (moved and level is FindingSeverity.ERROR):
+            yield _of_late_pods(pods, Manner.NONE_READY, severity=level, others=older, detail=told, reasons=moved)
     if lone:
         told = probed.get(lone[0].key, "") if len(lone) == 1 else ""
         yield _of_late_pods(lone, Manner.NONE_READY, severity=FindingSeverity.INFO, detail=told)

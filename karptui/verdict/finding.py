@@ -462,9 +462,9 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     pdb_counts: PdbCounts = PdbCounts()
     """Pod counts of its only PodDisruptionBudget."""
     others: int = 0
-    """Nodes that the same disruption budget blocks without drift; 1 if pods of another revision run."""
+    """Nodes that the same disruption budget blocks without drift; ready pods of other revisions."""
     is_newer: bool = False
-    """Whether its pods started after those that run."""
+    """Whether its pods started after those that run, and long after their nodes."""
     used_by: tuple[str, ...] = ()
     """Nodes that use up a disruption budget."""
     recent_pods: int = 0
@@ -755,7 +755,7 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     pools_of: Mapping[str, Collection[str]] = MappingProxyType({})
     """NodePools of moved workloads' pods, by ``Kind/namespace/name``; an empty name is nodes without a NodePool."""
     running_on: Mapping[str, Mapping[str, int]] = MappingProxyType({})
-    """Nodes with other running pods of controllers (UIDs) and Deployments, and when the newest there started."""
+    """Nodes with other running pods of controllers (UIDs), ready pods of Deployments, and when the newest started."""
     replicas: Mapping[str, tuple[int, int]] = MappingProxyType({})
     """Running and desired pods of sets and Jobs (``Kind/namespace/name``) whose pods are refused."""
     unobserved: Unobserved = Unobserved()

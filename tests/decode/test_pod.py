@@ -157,6 +157,13 @@ def test_reads_which_containers_outlive_others_and_why_one_waits(read: Read) -> 
     assert trouble(failed, runs) == trouble(runs, runs) == PodTrouble()
     assert trouble(waits, runs) == PodTrouble("back-off", 132)
     assert trouble(runs, initContainerStatuses=[waits]) == PodTrouble("back-off", 132, init_container="app")
+    later = {"name": "app", "state": {"waiting": {"reason": "PodInitializing"}}}
+    init = {**runs, "lastState": {"terminated": {**ended, "exitCode": 3, "reason": "Error"}}, "restartCount": 14}
+    status = {"phase": "Pending", "containerStatuses": [later], "initContainerStatuses": [init]}
+    pod = read({**sample(Kind.POD), "status": status})
+    assert pod.trouble == PodTrouble("", 3, init_container="proxy")
+    assert (pod.waiting_reason, pod.exit_reason, pod.restarts) == ("PodInitializing", "Error", 14)
+    assert pod.exited_ns == CREATED_NS
 
 
 @both

@@ -13,7 +13,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT, OS
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.pod import Pod, PodVolume
+from karptui.kube.pod import Pod, PodTrouble, PodVolume
 from karptui.kube.quantity import NANO
 from karptui.pending.report_steps import report_of_pending
 from karptui.serving.lists import lists_of
@@ -43,6 +43,7 @@ from tests.builders import (
     a_pod,
     a_requirement,
     amounts,
+    an_owner,
 )
 from tests.builders.clusters import state_of
 from tests.disruption.making import TYPES, a_claim, consolidatable
@@ -279,6 +280,61 @@ def test_pods_wait_for_a_deleted_nodepool_only_if_it_suits_them_and_no_other_is_
 def a_view(inventory: Inventory, *hidden: Kind) -> ClusterView:
     statuses = {str(kind): status(kind, Phase.FORBIDDEN) for kind in hidden}
     return ClusterView(state_of(inventory), statuses, evidence=Evidence())
+
+
+def told_of_pods(*pods: Pod) -> list[tuple[str, FindingSeverity]]:
+    found = verdict_of_view(a_view(Inventory(nodes=(a_node(name="node-1"),), pods=pods)), NOW_NS)
+    of_pods = (finding for finding in found if finding.code is FindingCode.PODS_NOT_STARTING)
+    return [(sentence(finding, NOW_NS, {}).rpartition(" on ")[2], finding.severity) for finding in of_pods]
+
+
+def a_revision(revision: str, count: int, *, deletion_ns: int = 0, **status: Any) -> list[Pod]:
+    """Return pods of a ReplicaSet of Deployment ``web``, an hour old."""
+    owner = an_owner(name=f"web-{revision}", uid=revision)
+    labels = {"pod-template-hash": revision}
+    names = [f"web-{revision}-{number}" for number in range(count)]
+    pods = (a_pod(name=name, node="node-1", owner=owner, labels=labels, deletion_ns=deletion_ns) for name in names)
+    return [replace(pod, start_ns=NOW_NS - HOUR_NS, **status) for pod in pods]
+
+
+CRASHES = {"waiting_reason": "CrashLoopBackOff", "ready": False}
+UNREADY = {"ready": False, "unready_ns": NOW_NS - 20 * MINUTE_NS}
+
+
+@pytest.mark.parametrize(("status", "count", "text", "severity"), [
+    (CRASHES, 2, "1 node crash again and again; 2 pods of another revision run", "warning"),
+    (CRASHES, 1, "1 node crash again and again; 1 pod of another revision runs", "error"),
+    (UNREADY, 2, "node node-1 have not been ready for 20m, though 2 pods of another revision are", "warning"),
+    (UNREADY, 1, "node node-1 have not been ready for 20m, though 1 pod of another revision is", "error"),
+])  # fmt: skip
+def test_pods_of_another_revision_count_until_they_are_deleted(
+    status: dict[str, Any], count: int, text: str, severity: FindingSeverity
+) -> None:
+    new, old = a_revision("new", 2, **status), a_revision("old", count)
+    assert told_of_pods(*new, *old) == [(text, severity)]
+    deleted = a_revision("old", count, deletion_ns=NOW_NS - MINUTE_NS)
+    assert told_of_pods(*new, *deleted) == told_of_pods(*new)
+
+
+INITIALIZES = {"phase": "Pending", "waiting_reason": "PodInitializing"}
+
+
+@pytest.mark.parametrize(("more", "text"), [
+    ({"restarts": 12}, "crash again and again (exit code 1), no other runs"),
+    ({"restarts": 3, "start_ns": NOW_NS - 90 * 24 * HOUR_NS}, "has been ready for 20m"),
+    ({"restarts": 12, "exit_reason": "Completed"}, "has been ready for 20m"),
+    ({"restarts": 12, "exited_ns": NOW_NS - 16 * MINUTE_NS}, "has been ready for 20m"),
+    ({"restarts": 12, "trouble": PodTrouble(outliving=("dind",))}, "has been ready for 20m"),
+    ({"restarts": 12, **INITIALIZES}, "init container migrate crashes (exit code 1)"),
+    ({"restarts": 2, **INITIALIZES}, "wait for the init container migrate"),
+])  # fmt: skip
+def test_unready_pods_are_between_two_crashes_only_if_they_fail_often_and_lately(
+    more: dict[str, Any], text: str
+) -> None:
+    trouble = PodTrouble(exit_code=1, init_container="migrate" if "waiting_reason" in more else "")
+    failed = {"exit_reason": "Error", "exited_ns": NOW_NS - MINUTE_NS, "trouble": trouble}
+    pods = [replace(pod, **{**UNREADY, **failed, **more}) for pod in a_revision("new", 2)]
+    assert [told.endswith(text) for told, _ in told_of_pods(*pods)] == [True]
 
 
 def told_of_nodeclasses(view: ClusterView) -> list[str]:

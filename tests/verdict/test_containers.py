@@ -14,6 +14,7 @@ from karptui.verdict.containers import (
     rejected_findings,
     starting_findings,
     unended_findings,
+    unready_findings,
     waiting_findings,
 )
 from karptui.verdict.finding import ClusterFinding, OutlivedPod, StartingPod, VerdictCase, VerdictNode
@@ -65,6 +66,22 @@ def test_a_property_that_only_nodes_with_crashing_pods_share_is_named(differs: d
     text = crash_text(lines, crashing(["bad-0", "bad-1", "bad-2"], exit_code=132), ["good-0", "good-1"])
     assert result in text
     assert "exit code 132: illegal instruction" in text
+
+
+@pytest.mark.parametrize(("age_ns", "started_ns", "is_told"), [
+    (3 * HOUR_NS, 2 * HOUR_NS, True),
+    (HOUR_NS, 2 * HOUR_NS, False),
+    (3 * HOUR_NS, MINUTE_NS, False),
+])  # fmt: skip
+def test_crashing_pods_are_called_newer_only_if_their_nodes_are_older(
+    age_ns: int, started_ns: int, *, is_told: bool
+) -> None:
+    old = a_node(labels={FAMILY: "m6a"}, created_ns=NOW_NS - age_ns)
+    lines = [*(replace(a_line(f"bad-{n}"), node=old) for n in range(3)), *(a_line(f"good-{n}") for n in range(2))]
+    runs = {"uid": dict.fromkeys(("good-0", "good-1"), NOW_NS - started_ns)}
+    crashes = crashing(["bad-0", "bad-1", "bad-2"])
+    [text] = told(crashing_findings, nodes=lines, crashing=crashes, running_on=runs)
+    assert text.endswith("they are also newer, so a change since may be the cause") is is_told
 
 
 def test_nodes_without_a_label_have_the_family_of_their_instance_type() -> None:
@@ -220,6 +237,26 @@ def test_missing_images_are_separate_findings() -> None:
     texts = start_text({name: f"registry.example/{name}:1: not found" for name in ("web", "api")})
     assert [text.partition(" on ")[0] for text in texts] == ["shop/web-0", "shop/api-0"]
     assert all(text.endswith("not found") for text in texts)
+
+
+def test_a_running_init_container_shows_that_volumes_are_mounted() -> None:
+    pod = StartingPod("shop/web-0", "n1", NOW_NS - HOUR_NS, "PodInitializing", init_container="migrate")
+    events = [an_event(about="Pod/shop/web-0", reason="FailedMount", message="no Secret", source="kubelet")]
+    for init, end in (
+        ("migrate", "its containers wait for the init container migrate"),
+        ("", "FailedMount: no Secret"),
+    ):
+        starting = [replace(pod, init_container=init)]
+        [text] = told(starting_findings, nodes=[a_line("n1")], starting=starting, events=events)
+        assert text.endswith(end)
+
+
+def test_evicted_pods_are_counted_next_to_another_revision_that_is_ready() -> None:
+    unready = [replace(pod, waiting_reason="") for pod in crashing(["n1", "n1"])]
+    events = [an_event(about="Pod/ml/embed-9", reason="Evicted", last_ns=NOW_NS - HOUR_NS)]
+    running = {"Deployment/ml/embed": {"ml/embed-old": NOW_NS}}
+    [text] = told(unready_findings, nodes=[a_line("n1")], unready=unready, events=events, running_on=running)
+    assert text.endswith("of another revision is; Karpenter evicted 1 pod of this workload just before")
 
 
 def test_pods_are_one_finding_only_if_their_volumes_fail_alike() -> None:

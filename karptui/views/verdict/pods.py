@@ -116,7 +116,8 @@ def _crashing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         crash = f"{its} init container {finding.container} crashes{exit_words}"
         return f"{late} {have} not started{lasting(finding, now_ns)}: {crash}{words}"
     alone = ", no other runs" if finding.severity == "error" and not finding.of_nodes else ""
-    alone = "; pods of another revision run" if finding.others else alone
+    others = counted(finding.others, "pod")
+    alone = f"; {others} of another revision {verb(finding.others, 'runs', 'run')}" if finding.others else alone
     ends = ("ends", "end") if finding.detail == "Completed" else ("crashes", "crash")
     return f"{late} {verb(finding.pods, *ends)} again and again{exit_words}{alone}{words}"
 
@@ -163,7 +164,8 @@ def _unready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     none = f"none of the {count_text(finding.pods)} pods {pods} {where} has been ready{lasting(finding, now_ns)}"
     if finding.others or finding.severity == "info":
         other = f"and no other of {verb(finding.pods, 'its workload', 'their workloads')} runs"
-        other = "though pods of another revision are" if finding.others else other
+        ready = f"though {counted(finding.others, 'pod')} of another revision {verb(finding.others, 'is', 'are')}"
+        other = ready if finding.others else other
         none = f"{_late(finding)} not been ready{lasting(finding, now_ns)}, {other}"
     return f"{none}{f': {quoted(finding.detail)}' if finding.detail else ''}{before}"
 
