@@ -281,7 +281,7 @@ def pod_of(
             if scheduled_text := scheduled.last_transition_time:
                 # Most pods are bound within a second of their creation.
                 scheduled_ns = created_ns if scheduled_text == created_text else parse_timestamp(scheduled_text)
-        waiting_reason, exit_reason, restarts, exited_text = _waiting(status)
+        waiting_reason, exit_reason, restarts, exited_text = _waiting(status, template)
         gate = _GATE.search(ready.message or "") if ready is not None and ready.reason == GATES_NOT_READY else None
         # By position, in the order of the fields: by name, decoding a pod needs 8 % more instructions.
         return Pod(
@@ -306,7 +306,9 @@ def pod_of(
             restarts,
             parse_timestamp(exited_text) if exited_text else ABSENT_NS,
             _unready_ns(ready) if waiting_reason or status.phase == "Running" else ABSENT_NS,
-            PodTrouble(gates=_gate_names(gates)) if is_gated else _trouble(meta, status, waiting_reason, gate),
+            PodTrouble(gates=_gate_names(gates))
+            if is_gated
+            else _trouble(meta, status, waiting_reason, gate, template),
         )
     except ValueError:
         raise _timestamp_error(meta, status) from None
@@ -340,7 +342,11 @@ def _unready_ns(ready: WireCondition | None) -> int:
 
 
 def _trouble(
-    meta: WireMeta | wires.TextMeta, status: wires.AnyPodStatus, waiting_reason: str, gate: re.Match[str] | None
+    meta: WireMeta | wires.TextMeta,
+    status: wires.AnyPodStatus,
+    waiting_reason: str,
+    gate: re.Match[str] | None,
+    template: PodTemplate,
 ) -> PodTrouble:
     """Return a deleted pod's finalizers, why it failed, or details of a gate or a container that waits or outlives."""
     if meta.deletion_timestamp and meta.finalizers:
@@ -358,7 +364,7 @@ def _trouble(
             reported = ended.message if ended is not None and is_unstarted else state.waiting.message
             message = (reported or "")[:_LONGEST_MESSAGE]
             init = next((_name_of(other.name) for other in of_init if other is wire), "")
-            if waiting_reason == INITIALIZING and (own := _running_init(status)) is not None:
+            if waiting_reason == INITIALIZING and (own := _running_init(status, template)) is not None:
                 init, ended = _name_of(own.name), own.last_state.terminated if own.last_state is not None else None
             return PodTrouble(message, (ended.exit_code or 0) if ended is not None else 0, init_container=init)
         return NO_TROUBLE
@@ -384,16 +390,20 @@ def _name_of(name: msgspec.Raw | str | None) -> str:
     return msgspec.json.decode(name, type=str) if isinstance(name, msgspec.Raw) and name else str(name or "")
 
 
-def _running_init(status: wires.AnyPodStatus) -> wires.WireContainerStatus | wires.TextContainerStatus | None:
-    """Return the last init container that runs: containers that are initializing wait for it."""
+def _running_init(
+    status: wires.AnyPodStatus, template: PodTemplate
+) -> wires.WireContainerStatus | wires.TextContainerStatus | None:
+    """Return the last init container that runs and is no started sidecar: initializing containers wait for it."""
     running = None
     for wire in status.init_container_statuses or ():
         if wire.state is not None and not wire.state.waiting and not wire.state.terminated:
-            running = wire
+            name = _name_of(wire.name) if wire.started else ""
+            is_sidecar = any(container.is_sidecar and container.name == name for container in template.containers)
+            running = running if is_sidecar else wire
     return running
 
 
-def _waiting(status: wires.AnyPodStatus) -> tuple[str, str, int, str]:
+def _waiting(status: wires.AnyPodStatus, template: PodTemplate) -> tuple[str, str, int, str]:
     """Return a container's waiting or termination reason, the reason and time of its previous end, and its restarts.
 
     If it waits for an init container, the previous end and the restarts are that one's. If all containers run, they are
@@ -408,7 +418,7 @@ def _waiting(status: wires.AnyPodStatus) -> tuple[str, str, int, str]:
             reason = state.waiting.reason if state.waiting is not None else ""
             if not reason and state.terminated is not None and state.terminated.reason != "Completed":
                 reason = state.terminated.reason
-            ended = wire if reason != INITIALIZING else _running_init(status) or wire
+            ended = wire if reason != INITIALIZING else _running_init(status, template) or wire
             previous = ended.last_state.terminated if ended.last_state is not None else None
             if reason or previous is not None:
                 exit_reason = (previous.reason if previous is not None else "") or ""

@@ -202,6 +202,7 @@ class WireContainerStatus(Wire):
     state: WireContainerState | None = None
     last_state: WireContainerState | None = None
     restart_count: Int | None = None
+    started: bool | None = None
 
 
 class WirePodStatus(Wire):
@@ -297,6 +298,7 @@ class TextContainerStatus(Wire):
     state: WireContainerState | None = None
     last_state: WireContainerState | None = None
     restart_count: Int | None = None
+    started: bool | None = None
     allocated_resources: msgspec.Raw = NO_TEXT
     resources: msgspec.Raw = NO_TEXT
 

@@ -167,6 +167,19 @@ def test_reads_which_containers_outlive_others_and_why_one_waits(read: Read) -> 
 
 
 @both
+@pytest.mark.parametrize(("policy", "started", "named"), [
+    ("Always", True, ""), ("Always", False, "first"), ("", True, "first")
+])  # fmt: skip
+def test_containers_do_not_wait_for_a_started_sidecar(read: Read, policy: str, named: str, *, started: bool) -> None:
+    raw = sample(Kind.POD)
+    raw["spec"]["initContainers"] = [{"name": "first", **({"restartPolicy": policy} if policy else {})}]
+    waits = {"name": "app", "state": {"waiting": {"reason": "PodInitializing"}}}
+    runs = {"name": "first", "state": {"running": {}}, "started": started}
+    raw["status"] = {"phase": "Pending", "containerStatuses": [waits], "initContainerStatuses": [runs]}
+    assert read(raw).trouble.init_container == named
+
+
+@both
 def test_reads_the_readiness_gate_that_alone_keeps_a_pod_unready(read: Read) -> None:
     message = 'corresponding condition of pod readiness gate "lb.example/web" does not exist.'
     ready = {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady", "message": message}
