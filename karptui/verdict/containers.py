@@ -33,6 +33,10 @@ CREATING_PATIENCE_NS: Final = 15 * MINUTE_NS
 INITIALIZING_NS: Final = 30 * MINUTE_NS
 """Init containers may take hours, or wait for something that never comes: after this time they are noted."""
 _NO_CREDENTIALS: Final = "FailedToRetrieveImagePullSecret"
+_UNAUTHORIZED: Final = re.compile(
+    r"unauthorized|forbidden|denied|no basic auth|authentication required|status\D*40[13]", re.IGNORECASE
+)
+"""Text in errors of registries that credentials could prevent."""
 _FAILED_STARTS: Final = (
     "BranchAllocationFailed",
     "BranchENIAnnotationFailed",
@@ -152,7 +156,8 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     late = {pod.key: pod for pod in case.starting if case.now_ns - pod.since_ns >= STARTING_PATIENCE_NS}
     lines = {line.name: line for line in case.nodes}
     events: dict[str, Event] = {}
-    unread = {key_of(event): event.message for event in case.events_by_reason.get(_NO_CREDENTIALS, ())} if late else {}
+    secrets = case.recent(_NO_CREDENTIALS, within_ns=CREATING_PATIENCE_NS) if late else ()
+    unread = {key_of(event): event.message for event in secrets}
     failures = [event for reason in _FAILED_STARTS for event in case.events_by_reason.get(reason, ())]
     for event in failures if late else ():
         key = key_of(event)
@@ -184,12 +189,13 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         message = next((messages[pod.key] for pod in pods if messages[pod.key]), "")
         message = message if reason != IMAGE or image else _network_error(message)
         is_platform = any(words in message for words in _PLATFORMS)
+        is_refused = reason == IMAGE and _UNAUTHORIZED.search(message) is not None
         yield _of_pods(
             pods,
             reason,
             image if reason == IMAGE else "",
             severity=FindingSeverity.INFO if reason == INITIALIZING else FindingSeverity.ERROR,
-            words=next((unread[pod.key] for pod in pods if reason == IMAGE and pod.key in unread), ""),
+            words=next((unread[pod.key] for pod in pods if is_refused and pod.key in unread), ""),
             container=pods[0].init_container if reason == INITIALIZING else "",
             since_ns=min(pod.since_ns for pod in pods),
             zones=only_zone(lines, nodes),

@@ -224,13 +224,13 @@ def test_pods_that_end_late_are_left_out_on_nodes_with_another_finding(line: Ver
     assert not [*unended_findings(VerdictCase(now_ns=NOW_NS, nodes=[line], unended=late(1, minutes)))]
 
 
-def start_text(errors: dict[str, str], *, zone: str = "a") -> list[str]:
+def start_text(errors: dict[str, str], *, zone: str = "a", **given: Any) -> list[str]:
     pods = [
         StartingPod(f"shop/{name}-0", f"n{number}", NOW_NS - HOUR_NS, "ImagePullBackOff", f"{name}:1", message=error)
         for number, (name, error) in enumerate(errors.items())
     ]
     lines = [*(a_line(pod.node, zone=zone) for pod in pods), a_line("other", zone="a")]
-    return told(starting_findings, nodes=lines, starting=pods)
+    return told(starting_findings, nodes=lines, starting=pods, **given)
 
 
 def test_missing_images_are_separate_findings() -> None:
@@ -257,6 +257,20 @@ def test_evicted_pods_are_counted_next_to_another_revision_that_is_ready() -> No
     running = {"Deployment/ml/embed": {"ml/embed-old": NOW_NS}}
     [text] = told(unready_findings, nodes=[a_line("n1")], unready=unready, events=events, running_on=running)
     assert text.endswith("of another revision is; Karpenter evicted 1 pod of this workload just before")
+
+
+@pytest.mark.parametrize(("error", "minutes", "is_told"), [
+    ("unexpected status: 401 Unauthorized", 1, True),
+    ("pull access denied, repository does not exist", 1, True),
+    ("unexpected status: 401 Unauthorized", 50, False),
+    ("web:401: not found", 1, False),
+    ("failed to authorize: dial tcp 54.1.1.1:443: i/o timeout", 1, False),
+])  # fmt: skip
+def test_a_pull_secret_is_named_if_the_registry_demands_credentials(error: str, minutes: int, *, is_told: bool) -> None:
+    reason, text = "FailedToRetrieveImagePullSecret", "Unable to retrieve some image pull secrets (regcred)"
+    event = an_event(about="Pod/shop/web-0", reason=reason, message=text, last_ns=NOW_NS - minutes * MINUTE_NS)
+    (told_text,) = start_text({"web": error}, events=[event])
+    assert ("(regcred)" in told_text) is is_told
 
 
 def test_pods_are_one_finding_only_if_their_volumes_fail_alike() -> None:
