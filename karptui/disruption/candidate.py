@@ -78,7 +78,8 @@ class Candidate:
         """Its instance type as the NodePool lists it now; None if it does not."""
         instance_type = self.book.types.get(self.type_name)
         is_guessed = instance_type is not None and instance_type.is_guessed
-        return None if is_guessed and self.type_name in self._fleet.unlisted_types else instance_type
+        is_unlisted = is_guessed and (self.pool.name, self.type_name) in self._fleet.unlisted_types
+        return None if is_unlisted else instance_type
 
     @cached_property
     def price(self) -> float:

@@ -79,10 +79,11 @@ class Fleet:
         self._node_pods: dict[StateNode, NodePods] = {}
 
     @cached_property
-    def unlisted_types(self) -> frozenset[str]:
-        """Instance types that the provider did not list within the last hour, according to Karpenter's events."""
+    def unlisted_types(self) -> frozenset[tuple[str, str]]:
+        """NodePools and types that the provider did not list for them within the last hour, by Karpenter's events."""
+        pools = {node.name: node.nodepool_name for node in self.nodes}
         recent = (event for event in self.inventory.events if self.now_ns - event.last_ns <= HOUR_NS)
-        return frozenset(map(unlisted_type, recent)) - {""}
+        return frozenset((pools.get(event.involved_name, ""), unlisted_type(event)) for event in recent)
 
     def later(
         self,

@@ -246,6 +246,8 @@ def test_node_with_unknown_provider_types() -> None:
     message = 'Instance Type "m5.2xlarge" not found'
     event = an_event(about="Node/node-1", reason="Unconsolidatable", message=message, last_ns=NOW_NS)
     given: dict[str, Any] = {"pods": [a_pod(node="node-1")], "events": [event]}
+    of_others = msgspec.structs.replace(event, involved_name="node-of-another-nodepool")
+    assert findings_of(types=seen, **{**given, "events": [of_others]}).why.code is not WhyCode.NO_TYPE
     assert findings_of(types=seen, **given).why.code is WhyCode.NO_TYPE
     assert findings_of(types=TYPES, **given).why.code is not WhyCode.NO_TYPE, "a known catalogue is believed"
 
