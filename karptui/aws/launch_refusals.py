@@ -137,14 +137,21 @@ def recent_launch_refusals(
 def last_refusals(
     inventory: Inventory, history: ClusterHistory = NO_HISTORY, *, since_ns: int
 ) -> dict[str, LaunchRefusal]:
-    """Return the refusal of each NodePool's last launch, if it was refused since a time."""
-    refusals = {each.nodepool: each for each in recent_launch_refusals(inventory, history, since_ns=since_ns)}
-    for claim in inventory.nodeclaims:
-        refusal = refusals.get(claim.labels.get(NODEPOOL, ""))
-        if refusal is not None and claim.provider_id and claim.created_ns > refusal.last_ns:
-            del refusals[refusal.nodepool]
-    refusals.pop("", None)
-    return refusals
+    """Return each NodePool's last refusal since a time, unless EC2 has launched what it refused since."""
+    launched = [claim for claim in inventory.nodeclaims if claim.provider_id and claim.created_ns > since_ns]
+    return {
+        refusal.nodepool: refusal
+        for refusal in recent_launch_refusals(inventory, history, since_ns=since_ns)
+        if refusal.nodepool and not any(_has_refused(claim, refusal) for claim in launched)
+    }
+
+
+def _has_refused(claim: NodeClaim, refusal: LaunchRefusal) -> bool:
+    """Return whether a NodeClaim is newer than a refusal and of the same NodePool, type, zone and capacity type."""
+    labels, named = claim.labels, ((INSTANCE_TYPE, refusal.instance_types), (ZONE, refusal.zones))
+    is_same = labels.get(NODEPOOL) == refusal.nodepool and labels.get(CAPACITY_TYPE) in refusal.capacity_types
+    is_same = is_same and all(not values or labels.get(key) in values for key, values in named)
+    return is_same and claim.created_ns > refusal.last_ns
 
 
 def unavailable_offerings(refusals: Iterable[LaunchRefusal], zones: Iterable[str], now_ns: int) -> UnavailableOfferings:

@@ -66,7 +66,7 @@ class DisagreementCode(StrEnum):
     """Kind of a disagreement."""
 
     LAUNCH_REFUSED = "launch refused"
-    """The NodePool's last launch failed."""
+    """A launch of the NodePool failed."""
     LAUNCHES_STOPPED = "launches stopped"
     """Karpenter schedules no pods while a NodeClaim without provider ID cannot launch."""
     VOLUME_NODE_GONE = "volume's node gone"
@@ -453,7 +453,7 @@ class Nominations:
     Args:
         nodes: By name.
         claims: By name.
-        refusals: By NodePool: the refusal of its last launch, if Karpenter still remembers it.
+        refusals: By NodePool: its last refused launch, if Karpenter still remembers it.
         has_karpenter_events: Whether Karpenter's events are visible at all.
     """
 

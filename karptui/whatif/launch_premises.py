@@ -25,7 +25,7 @@ def launch_premises(inventory: Inventory, now_ns: int) -> Iterator[str]:
 
 
 def refusal_premises(inventory: Inventory, now_ns: int) -> Iterator[str]:
-    """Yield the assumption that launches succeed, for each NodePool whose last launch was refused.
+    """Yield the assumption that launches succeed, for each NodePool with a refused launch.
 
     Offerings that Karpenter still excludes are no part of the instance types.
     """
@@ -34,4 +34,4 @@ def refusal_premises(inventory: Inventory, now_ns: int) -> Iterator[str]:
             continue
         age = duration_text((now_ns - refusal.last_ns) // NS_PER_SECOND)
         why = refusal.error_code or refusal.message
-        yield f"new nodes of {pool} are launched, although its last launch failed {age} ago: {why}"
+        yield f"new nodes of {pool} are launched, although a launch failed {age} ago: {why}"

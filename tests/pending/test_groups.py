@@ -99,7 +99,7 @@ class TestTurns:
         (a_pod(daemonset="agent"), Cause.DAEMON, "a DaemonSet created it"),
         (a_pod(owner=an_owner(kind="Node", name="n", api_version="v1")), Cause.STATIC, "a static pod of a node"),
         (a_pod(node_selector={"kubernetes.io/hostname": "x"}), Cause.IGNORED, "invalid"),
-        (a_pod(required_node_terms=(AVOIDS,)), Cause.SILENT, "Karpenter silently ignores it"),
+        (a_pod(required_node_terms=(AVOIDS,)), Cause.SILENT, "silently ignores pods whose node affinity"),
     ], ids=lambda value: str(value) if isinstance(value, Cause) else "")  # fmt: skip
     def test_what_a_pod_waits_for(self, pod: Pod, cause: Cause, words: str) -> None:
         group = only(report(pod))
@@ -254,7 +254,7 @@ class TestRemarks:
          "Karpenter found it unschedulable 60s ago; computed now it fits on node-1"),
         ({"events": (a_launch_failure("", "", code="VcpuLimitExceeded", last_ns=NOW_NS - MINUTE_NS),
                      pod_event("FailedScheduling"))},
-         "the last launch in general failed 60s ago: vCPU quota reached; the next may fail too"),
+         "a launch in general failed 60s ago: vCPU quota reached; the next may fail too"),
         ({"nodeclaims": (a_nodeclaim(name="general-x", provider_id="", conditions=(REFUSED,)),)},
          "Karpenter launches nothing until general-x has a provider ID: Request limit exceeded"),
         ({"nodeclaims": (unlaunched(14 * MINUTE_NS),)},
@@ -262,6 +262,9 @@ class TestRemarks:
         ({"nodeclaims": (unlaunched(MINUTE_NS),)}, ""),
         ({"events": (a_launch_failure("", "", code="VcpuLimitExceeded", last_ns=NOW_NS - MINUTE_NS),),
           "nodeclaims": (a_nodeclaim(name="general-y", created_ns=NOW_NS - SECOND_NS),)}, ""),
+        ({"events": (a_launch_failure("m5.large", "us-east-1b", last_ns=NOW_NS - MINUTE_NS),),
+          "nodeclaims": (a_nodeclaim(name="general-y", created_ns=NOW_NS - SECOND_NS),)},
+         "a launch in general failed 60s ago: insufficient capacity in EC2; the next may fail too"),
     ])  # fmt: skip
     def test_what_karpenter_says_or_does_otherwise(self, given: dict[str, Any], text: str) -> None:
         pod = given.get("pod", a_pod(created_ns=NOW_NS - SECOND_NS))

@@ -119,7 +119,7 @@ def test_launches_that_fail_now_are_the_first_assumption() -> None:
     on = cluster(nodeclaims=(old,), events=(refused,))
     assert headroom(on, sample_of(on, WEB), most=5).assumed[:2] == (
         "new nodes are launched, although Karpenter launches none until general-x has a provider ID",
-        "new nodes of general are launched, although its last launch failed 4m ago: VcpuLimitExceeded",
+        "new nodes of general are launched, although a launch failed 4m ago: VcpuLimitExceeded",
     )
     assert forecast_of(on).play(horizon_ns=0, is_instant=True).assumptions[-1].startswith("new nodes of general are ")
 

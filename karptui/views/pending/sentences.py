@@ -128,7 +128,7 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
     ),
     Cause.IGNORED: "Karpenter refuses it and tries no NodePool, because a selector or volume is invalid",
     Cause.SILENT: (
-        "Karpenter silently ignores it, because its node affinity has karpenter.sh/nodepool DoesNotExist"
+        "Karpenter silently ignores pods whose node affinity has karpenter.sh/nodepool DoesNotExist"
         " (a preference is enough)"
     ),
     Cause.NO_POOL: NO_POOLS_PASSED_OVER,
@@ -457,7 +457,7 @@ def disagreement_text(disagreement: Disagreement) -> str:
     match disagreement.code:
         case DisagreementCode.LAUNCH_REFUSED:
             why = error_words(disagreement.error_code) if disagreement.error_code else clean(disagreement.message)
-            return f"the last launch in {clean(disagreement.name)} failed {age} ago: {why}; the next may fail too"
+            return f"a launch in {clean(disagreement.name)} failed {age} ago: {why}; the next may fail too"
         case DisagreementCode.LAUNCHES_STOPPED:
             have, why = (
                 "has" if len(disagreement.nodes) == 1 else "have",
