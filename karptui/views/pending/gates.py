@@ -13,7 +13,7 @@ from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.overhead import MIB
 from karptui.disruption.no_place import NO_ZONE, NO_ZONE_WORDS
 from karptui.karpenter.labels import HOSTNAME
-from karptui.karpenter.requirements import KeyConflict, UndefinedKey, plain_bounds
+from karptui.karpenter.requirements import KeyConflict, Requirement, UndefinedKey, plain_bounds
 from karptui.kube import resources
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
@@ -145,14 +145,23 @@ def _labels_text(reasons: Sequence[UndefinedKey | KeyConflict], who: str = "", *
         if isinstance(reason, UndefinedKey):
             hint = f" (did you mean {reason.hint}?)" if reason.hint else ""
             label = f"label {_label(reason.key, is_short=is_short)}"
-            values = str(reason.incoming).removeprefix(f"{reason.key} ")
-            nodes = f"no {label}" if is_short else f"its nodes have no {label}, and {clean(values)} is required"
+            nodes = f"no {label}" if is_short else f"its nodes have no {label}{clean(_values_text(reason.incoming))}"
             required = f"{who}requires the {label}, which its nodes do not have"
             parts.append(f"{required if who and not is_short else nodes}{clean(hint)}")
         else:
             had = str(reason.existing).removeprefix(f"{reason.key} ")
             parts.append(f"{who}requires {_label(str(reason.incoming), is_short=is_short)}, the pool has {clean(had)}")
     return "; ".join(parts)
+
+
+def _values_text(requirement: Requirement) -> str:
+    """Return the values that a requirement allows, to follow the label: ``=ml``."""
+    if len(requirement.values) == 1:
+        return f"={min(requirement.values)}"
+    bounds = [] if requirement.gte is None else [f"above {requirement.gte - 1}"]
+    bounds += [] if requirement.lte is None else [f"below {requirement.lte + 1}"]
+    values = first_of(sorted(requirement.values), _DOMAINS_NAMED) or "any value"
+    return f" {' and '.join(bounds)}" if bounds else f" ({values})"
 
 
 def _label(text: str, *, is_short: bool) -> str:

@@ -76,9 +76,9 @@ CASES: Sequence[tuple[Pod, NodePool, str, str, str]] = [
     (a_pod(cpu="3"), a_nodepool(limits=amounts({"cpu": "2"})), "RESOURCES",
      "cpu short by 1000m on m5.large; its limits leave 1 of 2 types", "cpu −1000m"),
     (a_pod(node_selector={"tier": "gold"}), a_nodepool(), "LABELS",
-     "its nodes have no label tier, and In [gold] is required", "no label tier"),
+     "its nodes have no label tier=gold", "no label tier"),
     (a_pod(node_selector={"topology.kubernetes.io/zon": "a"}), a_nodepool(), "LABELS",
-     f"its nodes have no label {ZONE[:-1]}, and In [a] is required (did you mean {ZONE}?)",
+     f"its nodes have no label {ZONE[:-1]}=a (did you mean {ZONE}?)",
      "no label zon (did you mean topology.kubernetes.io/zone?)"),
     (a_pod(node_selector={CAPACITY_TYPE: "spot"}), a_nodepool(), "LABELS",
      f"requires {CAPACITY_TYPE} In [spot], the pool has In [on-demand]",
@@ -137,11 +137,24 @@ class TestGates:
             gate_lines(explained(a_pod(), a_nodepool(is_ready=False), a_nodepool(name="b")), 60)
         )
 
+    @pytest.mark.parametrize(("operator", "values", "label"), [
+        ("In", ["b", "a"], "team (a, b)"),
+        ("Exists", [], "team (any value)"),
+        ("Gt", ["5"], "team above 5"),
+        ("Lt", ["9"], "team below 9"),
+    ])  # fmt: skip
+    def test_required_values_follow_a_label_that_no_node_has(
+        self, operator: str, values: Sequence[str], label: str
+    ) -> None:
+        terms = (NodeSelectorTerm((a_requirement("team", operator, *values),)),)
+        result = present(furthest(explained(a_pod(required_node_terms=terms))))
+        assert miss_text(result) == f"its nodes have no label {label}"
+
     @pytest.mark.parametrize(("fields", "pool", "words"), [
         ({"node_selector": {ARCH: "arm64"}}, "full",
          f"no type has {ARCH} In [arm64]; no allowed type fits under its limits"),
         ({"node_selector": {"team": "a"}}, "full",
-         "its nodes have no label team, and In [a] is required; no allowed type fits under its limits"),
+         "its nodes have no label team=a; no allowed type fits under its limits"),
         ({"cpu": "1"}, "full", "no allowed type fits under its limits"),
         ({"cpu": "64"}, "full", "cpu short by 60 on m5.xlarge; no allowed type fits under its limits"),
     ])  # fmt: skip

@@ -121,7 +121,7 @@ def test_a_reason_that_all_nodepools_share_is_told_of_every_one(pools: dict[str,
     (group,) = report_of_pending(
         prepare(inventory, (an_instance_type(),), Settings(), NOW_NS), state_of(inventory)
     ).groups
-    assert now_text(group) == f"✘ {text}its nodes have no label disk, and In [fast] is required"
+    assert now_text(group) == f"✘ {text}its nodes have no label disk=fast"
 
 
 def test_karpenter_s_word_about_types_is_quoted_where_its_types_are_unknown() -> None:
