@@ -6,6 +6,7 @@ Results are data; Karpenter's messages come from the `Rejection`. They describe 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from itertools import combinations
 from typing import Final
 
@@ -127,10 +128,12 @@ class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
     takes_no_part: str = ""
     """Why the NodePool is skipped."""
     is_meant: bool = False
-    """Whether a NodePool that is skipped, or whose taints reject the pod, has the labels or devices that it asks for.
+    """Whether a NodePool that is skipped, or whose taints reject the pod, has the labels that it selects.
 
-    Also one that would take the pod if it were ready.
+    Also one that would take the pod if it were ready, or if it had no taints and the pod requests devices.
     """
+    has_devices: bool = False
+    """Whether the pod requests devices, and a type of the NodePool has all of them."""
     types_left: tuple[TypesLeft, ...] = ()
     label_costs: tuple[LabelCost, ...] = ()
     """Requirements that exclude types, the strictest first."""
@@ -261,10 +264,16 @@ def _has_selected(pool: NodePool, pod: Pod) -> bool:
 
 
 def _has_devices(template: Template, pod: Pod) -> bool:
-    """Return whether a pod requests devices, and a type of a NodePool has all of them."""
     devices = {name for name in pod.requests if "/" in name}
     amounts = (template.catalogue.allocatable_of(i) for i in bits(template.types if devices else 0))
     return any(all(amount.get(name) for name in devices) for amount in amounts)
+
+
+def _fits_untainted(run: Run, queued: QueuedPod, stage_memory: StageMemory, limit: LimitState) -> bool:
+    """Return whether a NodePool would take a pod if it had no taints."""
+    untainted = copy(limit.template)
+    untainted.taints = ()
+    return isinstance(run.claim_check.judge_new(queued, stage_memory, untainted, limit.types), Fit)
 
 
 def _last_stage(run: Run, queued: QueuedPod, error: PodError | None) -> Stage:
@@ -318,6 +327,7 @@ def _explain_pool(
     if takes_it and isinstance(outcome, Rejection):
         outcome = None  # its limits or reservations are used up by the pod's own claim
     failed = outcome.gate if isinstance(outcome, Rejection) else None
+    has_devices = _has_devices(template, queued.pod)
     nearest = None
     costs: tuple[LabelCost, ...] = ()
     clash: tuple[str, str] | None = None
@@ -334,7 +344,11 @@ def _explain_pool(
         failed=failed,
         rejection=outcome if isinstance(outcome, Rejection) else None,
         is_meant=isinstance(outcome, TaintsNotTolerated)
-        and (_has_selected(template.pool, queued.pod) or _has_devices(template, queued.pod)),
+        and (
+            _has_selected(template.pool, queued.pod)
+            or (has_devices and _fits_untainted(run, queued, stage_memory, limit))
+        ),
+        has_devices=has_devices,
         types_left=_types_left(template, limit, outcome),
         label_costs=costs,
         clash=clash,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.labels import NODEPOOL, WELL_KNOWN
 from karptui.karpenter.requirements import KeyConflict
 from karptui.kube import resources
 from karptui.kube.pod import Pod
@@ -20,8 +20,9 @@ def furthest(explanation: PodExplanation) -> PoolExplanation | None:
 
     Only NodePools named by the pod count, if there are any. A NodePool that would accept the pod if EC2 had not refused
     its types comes first. A NodePool at its limits is ranked by its result without limits, and closest if it would then
-    accept the pod. Where the others lack the labels that the pod selects, or its devices, a skipped NodePool that would
-    take it comes closest, then one that only its taints keep from taking it.
+    accept the pod. NodePools with the pod's devices whose taints it tolerates come before others. Where the others lack
+    the labels that the pod selects, or its devices, a skipped NodePool that would take it comes closest, then one that
+    only its taints keep from taking it.
     """
     names = named_pools(explanation.pod)
     named = [pool for pool in explanation.pools if pool.nodepool in names]
@@ -31,9 +32,11 @@ def furthest(explanation: PodExplanation) -> PoolExplanation | None:
     if named and all(pool.takes_no_part for pool in named):
         return named[0]
     failed = [pool for pool in named or explanation.pools if pool.failed is not None]
-    best = max(failed, key=lambda pool: (_depth(pool), -pool.position), default=None)
+    with_devices = [pool for pool in failed if pool.has_devices and _gate(pool) is not PlacementGate.TAINTS]
+    best = max(with_devices or failed, key=lambda pool: (_depth(pool), -pool.position), default=None)
     lacks_devices = best is not None and best.nearest is not None and bool(best.nearest.unoffered)
-    if best is None or lacks_devices or _gate(best) in _BEGINNING:
+    is_only_elsewhere = bool(with_devices) and best is not None and _conflicts_by_provider(best)
+    if best is None or lacks_devices or (_gate(best) in _BEGINNING and not is_only_elsewhere):
         meant = [pool for pool in explanation.pools if pool.is_meant]
         return next((pool for pool in sorted(meant, key=lambda pool: not pool.takes_no_part)), best)
     return best
@@ -58,6 +61,12 @@ def _gate(pool: PoolExplanation) -> PlacementGate:
     rejection = pool.besides_limits or pool.rejection
     assert rejection is not None
     return rejection.gate
+
+
+def _conflicts_by_provider(pool: PoolExplanation) -> bool:
+    """Return whether a NodePool rejects the pod for labels of its provider alone, such as the zone."""
+    rejection = pool.besides_limits or pool.rejection
+    return isinstance(rejection, RequirementsUnmet) and all(reason.key in WELL_KNOWN for reason in rejection.reasons)
 
 
 def _depth(pool: PoolExplanation) -> float:

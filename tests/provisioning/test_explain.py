@@ -19,7 +19,7 @@ from karptui.kube.pod import (
     WeightedPodAffinityTerm,
 )
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
-from karptui.kube.taints import Taint
+from karptui.kube.taints import Taint, Toleration
 from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karptui.kube.workload import Service
 from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
@@ -145,6 +145,27 @@ class TestPools:
         explanation = pool(explained(a_pod(), a_nodepool(name="beside"), a_nodepool(**fields)))
         assert why in explanation.takes_no_part
         assert (explanation.position, explanation.failed) == (-1, None)
+
+    @pytest.mark.parametrize(("devices", "selected", "tolerated", "nearest"), [
+        ("1", {}, [], "gpu"),
+        ("8", {}, [], "general"),
+        ("1", {ARCH: "arm64"}, [], "general"),
+        ("1", {ZONE: "us-east-1b"}, [DEDICATED], "gpu"),
+        ("1", {"team": "b"}, [DEDICATED], "gpu-b"),
+    ])  # fmt: skip
+    def test_a_tainted_pool_is_nearest_only_if_it_would_take_the_devices(
+        self, devices: str, selected: dict[str, str], tolerated: list[Taint], nearest: str
+    ) -> None:
+        gpu = replace(an_instance_type(name="gpu"), capacity={**TYPES[0].capacity, **amounts({"nvidia.com/gpu": "1"})})
+        names = ("In", *(instance_type.name for instance_type in TYPES))
+        general = a_nodepool(weight=9, requirements=(a_requirement("node.kubernetes.io/instance-type", *names),))
+        zones = (a_requirement(ZONE, "In", "us-east-1a"),)
+        pools = [general, a_nodepool(name="gpu", weight=8, taints=(DEDICATED,), requirements=zones)]
+        if tolerated:
+            pools.append(a_nodepool(name="gpu-b", taints=(Taint("team", "NoSchedule"),), template_labels={"team": "b"}))
+        tolerations = tuple(Toleration(taint.key, "Exists") for taint in tolerated)
+        pod = a_pod(requests={"nvidia.com/gpu": devices}, node_selector=selected, tolerations=tolerations)
+        assert present(furthest(explained(pod, *pools, types=[*TYPES, gpu]))).nodepool == nearest
 
     def test_types_that_ec2_refused_come_first(self) -> None:
         tainted = a_nodepool(name="tainted", weight=9, taints=(DEDICATED,))
