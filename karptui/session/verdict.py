@@ -137,7 +137,11 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             eviction_webhook=dead_webhook(view, *EVICTIONS) or (),
             node_webhook=dead_webhook(view, *REGISTRATIONS) or (),
             hidden=tuple(_hidden_text(view, kind) for kind in hidden),
-            ignored={plural(kind): _severity(kind, from_file=from_file) for kind in hidden if kind in OPTIONAL},
+            ignored={
+                plural(kind): _severity(kind, is_list=from_file and Kind.EVENT in view.hidden)
+                for kind in hidden
+                if kind in OPTIONAL
+            },
             assumed={node_class.name: alias_of(node_class) for node_class in assumed_of(view)},
             unread=unread,
             sees_nodes=Kind.NODE not in view.hidden,
@@ -159,10 +163,10 @@ def _repairs(view: ClusterView) -> bool | None:
     return None if view.evidence.is_assumed("FEATURE_GATES", settings) else settings.gate(REPAIR_GATE)
 
 
-def _severity(kind: Kind, *, from_file: bool) -> FindingSeverity:
+def _severity(kind: Kind, *, is_list: bool) -> FindingSeverity:
     # Without DaemonSets, new nodes only seem to have a little more room. Lists of kubectl may lack PodDisruptionBudgets
     # because there are none.
-    is_minor = kind is Kind.DAEMONSET or (from_file and kind is Kind.PDB)
+    is_minor = kind is Kind.DAEMONSET or (is_list and kind is Kind.PDB)
     return FindingSeverity.INFO if is_minor else FindingSeverity.WARNING
 
 
