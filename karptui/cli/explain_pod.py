@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from karptui.aws.money import node_price_text
-from karptui.cli.listing import found, width_of_terminal
+from karptui.cli.listing import item_named, width_of_terminal
 from karptui.cli.loading import Loaded, with_notes
 from karptui.cli.pools import churn_of, compared
 from karptui.cli.streams import UsageError
@@ -90,7 +90,7 @@ def find_pod(view: ClusterView, name: str, namespace: str) -> Pod:
     pods = view.state.pods
     key = name if "/" in name else f"{namespace}/{name}" if namespace else ""
     if key:
-        return found("pod", key, pods)
+        return item_named("pod", key, pods)
     values = [pod for pod in pods.values() if pod.name == name]
     if not values:
         raise no_such("pod", name, [pod.name for pod in pods.values()])

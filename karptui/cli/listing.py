@@ -86,7 +86,7 @@ def _text(value: object) -> str:
 ItemT = TypeVar("ItemT")
 
 
-def found(what: str, name: str, by_name: Mapping[str, ItemT]) -> ItemT:
+def item_named(what: str, name: str, by_name: Mapping[str, ItemT]) -> ItemT:
     """Return what has a name. Raises RequestError: nothing has it."""
     if name not in by_name:
         raise no_such(what, name, by_name)

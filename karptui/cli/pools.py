@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from karptui.cli.listing import (
-    found,
     has_lines_above,
+    item_named,
     print_json,
     print_lines,
     print_rows,
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if args.pool is None:
         _print_rows(rows, args, loaded)
     else:
-        _print_pool(found("NodePool", args.pool, {pool.name: pool for pool in rows}), args, loaded)
+        _print_pool(item_named("NodePool", args.pool, {pool.name: pool for pool in rows}), args, loaded)
     return report(loaded)
 
 

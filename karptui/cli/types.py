@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from karptui.cli.listing import (
-    found,
+    item_named,
     json_text,
     print_csv,
     print_json,
@@ -133,7 +133,7 @@ def _run_pools(args: argparse.Namespace) -> int:
 
         print_rows(rows_of(TABLE, [pool.entry for pool in pools], args, loaded.now_ns), args)
     else:
-        _print_pool(found("NodePool", args.pool, {pool.name: pool for pool in pools}), args, loaded)
+        _print_pool(item_named("NodePool", args.pool, {pool.name: pool for pool in pools}), args, loaded)
     if args.output not in ("json", "csv"):
         for note in offered_types_of(loaded.view).nodeclasses.notes:
             say(note)

@@ -48,12 +48,7 @@ class EngineSimulator:
     """Simulates provisioning without some nodes; pods do not wait for reservations or count on uninitialized nodes."""
 
     def __init__(
-        self,
-        prepared: Prepared,
-        fleet: Fleet,
-        *,
-        is_brief: bool = False,
-        before: Callable[[], None] | None = None,
+        self, prepared: Prepared, fleet: Fleet, *, is_brief: bool = False, before: Callable[[], None] | None = None
     ) -> None:
         """Prepare for simulations.
 

@@ -14,7 +14,7 @@ import msgspec
 from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import KEY_ALIASES, NODEPOOL, ZONE
-from karptui.karpenter.nodeclaim import NodeClaim, overdue_launches
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.rules import is_older
@@ -454,6 +454,7 @@ class Nominations:
         nodes: By name.
         claims: By name.
         refusals: By NodePool: its last refused launch, if Karpenter still remembers it.
+        overdue: NodeClaims that should have an instance and have none, the oldest first.
         has_karpenter_events: Whether Karpenter's events are visible at all.
     """
 
@@ -462,12 +463,14 @@ class Nominations:
         nodes: Mapping[str, Node],
         claims: Mapping[str, NodeClaim],
         refusals: Mapping[str, LaunchRefusal],
+        overdue: Sequence[NodeClaim],
         *,
         has_karpenter_events: bool,
     ) -> None:
         self._nodes = nodes
         self._claims = claims
         self._refusal_by_pool = refusals
+        self._overdue = overdue
         self._has_karpenter_events = has_karpenter_events
 
     def foreign_taint(self, pod: Pod, diagnosis: Diagnosis, since_ns: int, now_ns: int) -> Disagreement | None:
@@ -579,13 +582,12 @@ class Nominations:
                 error_code=refusal.error_code,
                 message=refusal.message,
             )
-        overdue = overdue_launches(self._claims.values(), now_ns)
-        is_stopped = bool(overdue) and diagnosis.cause is Cause.CLAIM
+        is_stopped = bool(self._overdue) and diagnosis.cause is Cause.CLAIM
         if is_stopped and refusal is None:
-            failed, names = overdue[0].refused_launch, tuple(claim.name for claim in overdue)
+            failed, names = self._overdue[0].refused_launch, tuple(claim.name for claim in self._overdue)
             message = failed.message or failed.reason if failed is not None else ""
             code = DisagreementCode.LAUNCHES_STOPPED
-            yield Disagreement(code, overdue[0].created_ns, now_ns, nodes=names, message=message)
+            yield Disagreement(code, self._overdue[0].created_ns, now_ns, nodes=names, message=message)
         if pod_message is not None and pod_message.reason == NOMINATED:
             yield from self._nominated(pod_message, now_ns)
             if diagnosis.cause is Cause.UNPLACED:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from karptui.aws.launch_refusals import REFUSED_NS, last_refusals
 from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.owner import OriginIndex, OwnerIndex
+from karptui.karpenter.nodeclaim import overdue_launches
 from karptui.kube.pod import Pod
 from karptui.kube.volumes import CSI_NODE
 from karptui.pending.causes import ENGINE, Cause, Diagnoses
@@ -72,6 +73,7 @@ class ReportSteps:
             self._state.nodes,
             self._state.nodeclaims,
             last_refusals(self._prepared.inventory, self._state.history, since_ns=remembered_ns),
+            overdue_launches(self._state.nodeclaims.values(), self._prepared.now_ns),
             has_karpenter_events=any("karpenter" in event.source for event in events),
         )
         origins = OriginIndex(OwnerIndex(self._prepared.inventory.workloads))

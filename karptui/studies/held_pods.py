@@ -15,14 +15,12 @@ from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.whatif.situation import Situation
 
 _MOST_NAMES: Final = 3
-
-
 _PREMISES: Final[LastAnswer[tuple[str, ...]]] = LastAnswer()
 
 
 def held_premises(situation: Situation) -> tuple[str, ...]:
     """Return the assumption that such pods start once they have a node, by what keeps them pending now."""
-    return _PREMISES.get((situation.inventory,), lambda: tuple(_premises(situation)))
+    return _PREMISES.get((situation.inventory,), lambda: tuple(_premises(situation)), equals=(situation.now_ns,))
 
 
 def _premises(situation: Situation) -> Iterator[str]:
