@@ -38,6 +38,7 @@ from karptui.kube.pod import (
     ENDED,
     INITIALIZING,
     NO_TROUBLE,
+    OOM_KILLED,
     SCHEDULING_GATED,
     UNSTARTABLE,
     Pod,
@@ -308,7 +309,7 @@ def pod_of(
             _unready_ns(ready) if waiting_reason or status.phase == "Running" else ABSENT_NS,
             PodTrouble(gates=_gate_names(gates))
             if is_gated
-            else _trouble(meta, status, waiting_reason, gate, template),
+            else _trouble(meta, status, waiting_reason, gate, template, exit_reason=exit_reason),
         )
     except ValueError:
         raise _timestamp_error(meta, status) from None
@@ -347,6 +348,8 @@ def _trouble(
     waiting_reason: str,
     gate: re.Match[str] | None,
     template: PodTemplate,
+    *,
+    exit_reason: str,
 ) -> PodTrouble:
     """Return a deleted pod's finalizers, why it failed, or details of a gate or a container that waits or outlives."""
     if meta.deletion_timestamp and meta.finalizers:
@@ -366,7 +369,10 @@ def _trouble(
             init = next((_name_of(other.name) for other in of_init if other is wire), "")
             if waiting_reason == INITIALIZING and (own := _running_init(status, template)) is not None:
                 init, ended = _name_of(own.name), own.last_state.terminated if own.last_state is not None else None
-            return PodTrouble(message, (ended.exit_code or 0) if ended is not None else 0, init_container=init)
+            oom = (init or _name_of(wire.name)) if exit_reason == OOM_KILLED else ""
+            return PodTrouble(
+                message, (ended.exit_code or 0) if ended is not None else 0, init_container=init, oom_container=oom
+            )
         return NO_TROUBLE
     if len(statuses) > 1 and status.phase == "Running":
         finished = [wire.state.terminated for wire in statuses if wire.state is not None and wire.state.terminated]
@@ -379,7 +385,17 @@ def _trouble(
         if condition is not None and condition.last_transition_time:
             message = (condition.message or condition.reason or "")[:_LONGEST_MESSAGE]
             return PodTrouble(message, resize_pending_ns=parse_timestamp(condition.last_transition_time))
+    if exit_reason == OOM_KILLED:
+        killed = [wire for wire in (*of_init, *statuses) if _previous_reason(wire) == OOM_KILLED]
+        most = max(killed, key=lambda wire: wire.restart_count or 0)
+        return PodTrouble(readiness_gate=gate[1] if gate is not None else "", oom_container=_name_of(most.name))
     return PodTrouble(readiness_gate=gate[1]) if gate is not None else NO_TROUBLE
+
+
+def _previous_reason(wire: wires.WireContainerStatus | wires.TextContainerStatus) -> str:
+    """Return why a container terminated before; empty if it did not."""
+    previous = wire.last_state.terminated if wire.last_state is not None else None
+    return (previous.reason or "") if previous is not None else ""
 
 
 def _gate_names(gates: Sequence[object]) -> tuple[str, ...]:

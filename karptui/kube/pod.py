@@ -248,6 +248,8 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
     """Scheduling gates that are left."""
     init_container: str = ""
     """The init container that waits, or that others wait for; empty if another container does."""
+    oom_container: str = ""
+    """The container that terminated before because it ran out of memory."""
     readiness_gate: str = ""
     """The readiness gate that alone keeps a running pod from being ready."""
     finalizers: tuple[str, ...] = ()
@@ -259,6 +261,8 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
 
 
 NO_TROUBLE: Final = PodTrouble()
+OOM_KILLED: Final = "OOMKilled"
+"""Reason of a container that ended because its cgroup or its node ran out of memory."""
 UNSTARTABLE: Final = frozenset({"StartError", "ContainerCannotRun"})
 """Reasons of a container that ended because its runtime could not start it; the message is the runtime's."""
 VOLUME_FAILURES: Final = ("FailedAttachVolume", "FailedMount")

@@ -31,9 +31,9 @@ from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.karpenter.pod_predicates import is_stuck_terminating
 from karptui.kube import resources
 from karptui.kube.objects import Event, Node, controller_of
-from karptui.kube.pod import DO_NOT_SCHEDULE, INITIALIZING, NOT_STARTED, RUN_FAILED, Pod, lost_pods
+from karptui.kube.pod import DO_NOT_SCHEDULE, INITIALIZING, NOT_STARTED, OOM_KILLED, RUN_FAILED, Pod, lost_pods
 from karptui.kube.taints import untolerated
-from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
+from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import age_text, counted
 from karptui.pending.disagreements import selects
 from karptui.provisioning.pod_class import RESPECT
@@ -58,6 +58,7 @@ from karptui.verdict.finding import (
     Apart,
     ClusterFinding,
     FindingSeverity,
+    MemoryLimit,
     OutlivedPod,
     StartingPod,
     Unobserved,
@@ -116,6 +117,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             overlays=view.state.of(Kind.NODEOVERLAY).values(),
             starting=pods.starting,
             crashing=pods.crashing,
+            relapsing=pods.relapsing,
             gated=pods.gated,
             unready=pods.unready,
             unended=pods.unended,
@@ -332,6 +334,8 @@ class _PodsByFinding(NamedTuple):
     """Bound to a node, with containers that have not started."""
     crashing: list[StartingPod]
     """With a container that ends again and again."""
+    relapsing: list[StartingPod]
+    """Ready, after a container ran out of memory and restarted several times."""
     gated: list[StartingPod]
     """Running, and not ready because of a readiness gate."""
     unready: list[StartingPod]
@@ -353,7 +357,7 @@ class _PodsByFinding(NamedTuple):
 
 def _pods(view: ClusterView, sets: AbstractSet[str], pause: Pause) -> _PodsByFinding:
     """Return the pods that findings are about, in one pass over all pods."""
-    pods, origins = _PodsByFinding([], [], [], [], [], [], [], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
+    pods, origins = _PodsByFinding([], [], [], [], [], [], [], [], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
     namespaces = namespaces_of(view.evidence.controller)
     for pod in with_pauses([*view.state.pods.values()], pause):
         if is_karpenter(pod, namespaces):
@@ -388,17 +392,21 @@ def _add_restarted(pods: _PodsByFinding, now_ns: int) -> None:
     for pod in pods.restarted:
         late = _late_pod(pod, origins)
         is_long = not pod.ready and not pod.trouble.outliving and now_ns - pod.unready_ns >= CRASHED_NS
-        is_often = pod.exit_reason != "Completed" and pod.restarts * HOUR_NS >= now_ns - pod.start_ns
+        is_often = pod.exit_reason != "Completed" and late.restarts_hourly(now_ns)
         if now_ns - pod.exited_ns <= CRASHED_NS and ((is_long and is_often) or late.controller in controllers):
             pods.crashing.append(late)
         elif pod.waiting_reason == INITIALIZING:
             pods.starting.append(late)
         elif not pod.ready:
             pods.unready.append(replace(late, since_ns=pod.unready_ns))
+        elif pod.exit_reason == OOM_KILLED:
+            pods.relapsing.append(late)
 
 
 def _late_pod(pod: Pod, origins: OriginIndex) -> StartingPod:
     owner = controller_of(pod.owners)
+    limits = {container.name: container.limits for container in pod.template.containers}
+    limit = resources.memory_bytes(limits.get(pod.trouble.oom_container, resources.EMPTY))
     return StartingPod(
         pod.key,
         pod.node_name,
@@ -412,6 +420,9 @@ def _late_pod(pod: Pod, origins: OriginIndex) -> StartingPod:
         exit_reason=pod.exit_reason,
         init_container=pod.trouble.init_container,
         finalizers=pod.trouble.finalizers,
+        restarts=pod.restarts,
+        exited_ns=pod.exited_ns,
+        limit=MemoryLimit(pod.trouble.oom_container, limit) if limit else None,
     )
 
 

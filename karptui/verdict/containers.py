@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
@@ -93,6 +93,8 @@ _OWN_LIMIT: Final = re.compile(r"exceed(?:s|ed) (?:the|its) .*limit")
 """Text in events about pods that the kubelet evicts for exceeding their storage limit."""
 _PROBED: Final = re.compile(r"failed (?:liveness|startup) probe")
 """Text in events about containers that the kubelet ends because a probe failed."""
+SYSTEM_OOM: Final = "SystemOOM"
+"""Reason of the kubelet's events about processes that the kernel kills because the node has no memory left."""
 _RUN: Final = "unable to start container process"
 """Text in events about containers whose command the runtime cannot start."""
 REJECTED_NS: Final = 30 * MINUTE_NS
@@ -125,6 +127,7 @@ def container_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     yield from idle_findings(case)
     yield from starting_findings(case)
     yield from crashing_findings(case)
+    yield from relapsing_findings(case)
     yield from waiting_findings(case)
     yield from unready_findings(case)
     yield from unended_findings(case)
@@ -290,7 +293,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     controllers = group_by(owned, lambda pod: pod.controller)
     told = _crash_messages(case) if controllers else {}
     for common, pods in _merged_failures(case, controllers):
-        yield _of_pods(pods, "", detail=_exit_reason(pods), **_difference_fields(common))
+        yield _of_pods(pods, "", **_ends(pods, case.now_ns), **_difference_fields(common))
     single = [pod for pods in controllers.values() if len(pods) < FEWEST_CRASHING for pod in pods]
     single = [pod for pod in single if case.now_ns - pod.since_ns >= CRASHED_NS]
     agents = [pod for pod in single if pod.owner.startswith(_DAEMONSET)]
@@ -298,7 +301,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     lone = [(FindingSeverity.WARNING, [pod]) for pod in agents]
     for level, pods in (*lone, (FindingSeverity.INFO, [pod for pod in single if pod not in agents])):
         if pods:
-            yield _of_pods(pods, "", severity=level, detail=_exit_reason(pods), manner=Manner.CRASHING)
+            yield _of_pods(pods, "", severity=level, manner=Manner.CRASHING, **_ends(pods, case.now_ns))
     alike: defaultdict[tuple[object, ...], list[tuple[list[StartingPod], int, dict[str, Any]]]] = defaultdict(list)
     for controller, pods in controllers.items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
@@ -328,7 +331,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         joined = [([*chain(*(pods for pods, _, _ in parts))], sum(older for _, older, _ in parts), parts[0][2])]
         for pods, older, more in joined if len(parts) >= FEWEST_ALIKE else parts:
             since_ns = min(pod.since_ns for pod in pods)
-            yield _of_pods(pods, pods[0].image, since_ns=since_ns, others=older, **more)
+            yield _of_pods(pods, pods[0].image, since_ns=since_ns, others=older, **{**_ends(pods, case.now_ns), **more})
 
 
 def _older(case: VerdictCase, pods: Sequence[StartingPod]) -> int:
@@ -403,6 +406,34 @@ def _exit_reason(pods: Sequence[StartingPod]) -> str:
     ends = {pod.exit_reason if pod.exit_reason not in ("", "Error") else str(pod.exit_code or "") for pod in pods}
     ends.discard("")
     return ends.pop() if len(ends) == 1 else ""
+
+
+def relapsing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
+    """Yield workloads whose pods run out of memory at least hourly and are ready between.
+
+    Pods on nodes where the kernel kills other processes too are left to the findings about these nodes.
+    """
+    karpenter = {pod.key for pod in case.controller.pods}
+    full = {event.involved_name for event in case.recent(SYSTEM_OOM, kind="Node")}
+    late = [
+        pod
+        for pod in case.relapsing
+        if pod.controller and pod.key not in karpenter and pod.node not in full and pod.restarts_hourly(case.now_ns)
+        if pod.restarts * (case.now_ns - pod.exited_ns) <= 2 * (case.now_ns - pod.since_ns)
+    ]
+    counts = Counter(pod.owner for pod in late)
+    groups = group_by(late, lambda pod: pod.owner if counts[pod.owner] >= FEWEST_CRASHING else "")
+    for owner, pods in groups.items():
+        level, last_ns = FindingSeverity.WARNING if owner else FindingSeverity.INFO, max(pod.exited_ns for pod in pods)
+        yield _of_late_pods(pods, Manner.RESTARTS, severity=level, last_ns=last_ns, **_ends(pods, case.now_ns))
+
+
+def _ends(pods: Sequence[StartingPod], now_ns: int) -> dict[str, Any]:
+    """Return the fields of a finding for the restarts and ends of containers."""
+    limits = {pod.limit for pod in pods}
+    restarts = sum(pod.restarts for pod in pods) if all(pod.restarts_hourly(now_ns) for pod in pods) else 0
+    limit = limits.pop() if len(limits) == 1 else None
+    return {"detail": _exit_reason(pods), "restarts": restarts, "limit": limit}
 
 
 def waiting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:

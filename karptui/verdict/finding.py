@@ -387,6 +387,13 @@ _KEYS: Final = {
 }
 
 
+class MemoryLimit(NamedTuple):
+    """The memory limit of a container that ran out of memory."""
+
+    container: str
+    memory_bytes: int
+
+
 class PdbCounts(NamedTuple):
     """Pods of a PodDisruptionBudget; zeros without one."""
 
@@ -467,6 +474,10 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its pods started after those that run, and long after their nodes."""
     used_by: tuple[str, ...] = ()
     """Nodes that use up a disruption budget."""
+    restarts: int = 0
+    """Restarts of its pods since the first of them started; 0 unless they are at least hourly."""
+    limit: MemoryLimit | None = None
+    """The limit that all its pods ran out of memory at."""
     recent_pods: int = 0
     """Pods bound to those nodes in the last hour."""
     detail: str = ""
@@ -670,6 +681,15 @@ class StartingPod(msgspec.Struct, frozen=True):
     """The init container that waits, or that others wait for; empty if another container does."""
     finalizers: tuple[str, ...] = ()
     """Its finalizers, if it is being deleted."""
+    restarts: int = 0
+    exited_ns: int = 0
+    """When its container ended last; 0 if unknown."""
+    limit: MemoryLimit | None = None
+    """The memory limit of its container, if that ran out of memory."""
+
+    def restarts_hourly(self, now_ns: int) -> bool:
+        """Return whether its container restarted at least hourly since the pod started."""
+        return self.restarts * HOUR_NS >= now_ns - self.since_ns
 
 
 class OutlivedPod(msgspec.Struct, frozen=True):
@@ -740,6 +760,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Bound pods whose containers are not created."""
     crashing: Sequence[StartingPod] = ()
     """Pods with a container that crashes again and again."""
+    relapsing: Sequence[StartingPod] = ()
+    """Ready pods with a container that has run out of memory and restarted several times."""
     gated: Sequence[StartingPod] = ()
     """Running pods that are not ready because of a readiness gate (``waiting_reason``)."""
     unready: Sequence[StartingPod] = ()

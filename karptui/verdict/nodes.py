@@ -24,7 +24,7 @@ from karptui.kube.taints import HARD_EFFECTS, Taint
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
 from karptui.verdict.churn import TERMINATION_HANDLER
-from karptui.verdict.containers import PROPERTIES, only_zone
+from karptui.verdict.containers import PROPERTIES, SYSTEM_OOM, only_zone
 from karptui.verdict.controller import is_running
 from karptui.verdict.finding import (
     ClusterFinding,
@@ -52,8 +52,6 @@ FEWEST_OF_ALL: Final = 3
 _BEFORE_NS: Final = MINUTE_NS
 NODE_NOT_READY: Final = "NodeNotReady"
 """Reason of the events about nodes that stop being ready, by the kubelet and the node controller."""
-SYSTEM_OOM: Final = "SystemOOM"
-"""Reason of the kubelet's events about processes that the kernel kills because the node has no memory left."""
 _VICTIM: Final = re.compile(r"victim process: ([^\s,]+)")
 REBOOTED: Final = "Rebooted"
 """Reason of the kubelet's events about nodes with a new boot ID."""

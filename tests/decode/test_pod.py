@@ -180,6 +180,24 @@ def test_containers_do_not_wait_for_a_started_sidecar(read: Read, policy: str, n
 
 
 @both
+def test_reads_which_container_ran_out_of_memory(read: Read) -> None:
+    def ended(name: str, reason: str, restarts: int, state: str = "running") -> dict[str, Any]:
+        last = {"terminated": {"exitCode": 137, "reason": reason, "finishedAt": CREATED}}
+        waiting = {"reason": "CrashLoopBackOff"} if state == "waiting" else {}
+        return {"name": name, "restartCount": restarts, "state": {state: waiting}, "lastState": last}
+
+    def oom_container(*statuses: dict[str, Any]) -> str:
+        return read(
+            {**sample(Kind.POD), "status": {"phase": "Running", "containerStatuses": statuses}}
+        ).trouble.oom_container
+
+    assert oom_container(ended("proxy", "Error", 1), ended("app", "OOMKilled", 9)) == "app"
+    assert oom_container(ended("proxy", "OOMKilled", 3), ended("app", "OOMKilled", 9)) == "app"
+    assert oom_container(ended("proxy", "OOMKilled", 1), ended("app", "Error", 9)) == ""
+    assert oom_container(ended("proxy", "OOMKilled", 3, "waiting"), ended("app", "OOMKilled", 9)) == "proxy"
+
+
+@both
 def test_reads_the_readiness_gate_that_alone_keeps_a_pod_unready(read: Read) -> None:
     message = 'corresponding condition of pod readiness gate "lb.example/web" does not exist.'
     ready = {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady", "message": message}

@@ -13,7 +13,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT, OS
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.pod import Pod, PodTrouble, PodVolume
+from karptui.kube.pod import ContainerRequests, Pod, PodTrouble, PodVolume
 from karptui.kube.quantity import NANO
 from karptui.pending.report_steps import report_of_pending
 from karptui.serving.lists import lists_of
@@ -294,7 +294,7 @@ def a_revision(revision: str, count: int, *, deletion_ns: int = 0, **status: Any
     labels = {"pod-template-hash": revision}
     names = [f"web-{revision}-{number}" for number in range(count)]
     pods = (a_pod(name=name, node="node-1", owner=owner, labels=labels, deletion_ns=deletion_ns) for name in names)
-    return [replace(pod, start_ns=NOW_NS - HOUR_NS, **status) for pod in pods]
+    return [replace(pod, **{"start_ns": NOW_NS - HOUR_NS, **status}) for pod in pods]
 
 
 CRASHES = {"waiting_reason": "CrashLoopBackOff", "ready": False}
@@ -335,6 +335,41 @@ def test_unready_pods_are_between_two_crashes_only_if_they_fail_often_and_lately
     failed = {"exit_reason": "Error", "exited_ns": NOW_NS - MINUTE_NS, "trouble": trouble}
     pods = [replace(pod, **{**UNREADY, **failed, **more}) for pod in a_revision("new", 2)]
     assert [told.endswith(text) for told, _ in told_of_pods(*pods)] == [True]
+
+
+LIMITED = (ContainerRequests("proxy"), ContainerRequests("app", limits=amounts({"memory": "512Mi"})))
+LEAKS: dict[str, Any] = {
+    "restarts": 30,
+    "start_ns": NOW_NS - 10 * HOUR_NS,
+    "exit_reason": "OOMKilled",
+    "exited_ns": NOW_NS - 5 * MINUTE_NS,
+    "trouble": PodTrouble(oom_container="app"),
+}
+
+
+@pytest.mark.parametrize(("count", "severity", "total"), [(2, "warning", 60), (1, "info", 30)])
+def test_ready_pods_that_run_out_of_memory_hourly_are_reported_with_their_limit(
+    count: int, severity: FindingSeverity, total: int
+) -> None:
+    pods = [
+        replace(pod, template=replace(pod.template, containers=LIMITED)) for pod in a_revision("new", count, **LEAKS)
+    ]
+    have = "have" if count > 1 else "has"
+    killed = "OOMKilled: container app has a memory limit of 512Mi"
+    text = f"node node-1 {have} run out of memory again and again ({killed}): {total} restarts in 10h, last 5m ago"
+    assert told_of_pods(*pods) == [(text, severity)]
+    assert killed not in told_of_pods(*pods[1:], replace(pods[0], template=a_pod().template))[0][0]
+
+
+@pytest.mark.parametrize("more", [
+    {"exit_reason": "Error"},
+    {"restarts": 2},
+    {"start_ns": NOW_NS - 31 * HOUR_NS},
+    {"exited_ns": NOW_NS - 41 * MINUTE_NS},
+    {"deletion_ns": NOW_NS - MINUTE_NS},
+])  # fmt: skip
+def test_ready_pods_that_ran_out_of_memory_rarely_or_earlier_are_not_reported(more: dict[str, Any]) -> None:
+    assert told_of_pods(*(replace(pod, **{**LEAKS, **more}) for pod in a_revision("new", 2))) == []
 
 
 def told_of_nodeclasses(view: ClusterView) -> list[str]:

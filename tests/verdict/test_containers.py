@@ -12,6 +12,7 @@ from karptui.verdict.containers import (
     crashing_findings,
     outlived_findings,
     rejected_findings,
+    relapsing_findings,
     starting_findings,
     unended_findings,
     unready_findings,
@@ -161,6 +162,13 @@ def test_of_workloads_without_a_running_pod_kube_system_ranks_first_then_the_lar
     case = VerdictCase(now_ns=NOW_NS, nodes=[a_line("n0")], crashing=crashes)
     names = [f.names[1].rpartition("-")[0] for f in verdict_of(case) if f.severity == "error"]
     assert names == ["kube-system/dns", "b/api", "a/web"]
+
+
+@pytest.mark.parametrize(("about", "is_told"), [("node-1", False), ("node-2", True)])
+def test_pods_on_nodes_without_memory_are_left_to_the_finding_about_these(about: str, *, is_told: bool) -> None:
+    event = an_event(about=f"Node/{about}", reason="SystemOOM", message="victim process: java", source="kubelet")
+    pods = [replace(pod, restarts=30, exited_ns=NOW_NS, waiting_reason="") for pod in crashing(["node-1"] * 2)]
+    assert bool(told(relapsing_findings, relapsing=pods, events=[event])) is is_told
 
 
 def late(count: int, minutes: int, reason: str = "") -> list[StartingPod]:

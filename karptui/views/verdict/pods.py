@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from karptui.kube.pod import VOLUME_FAILURES
-from karptui.kube.units import age_text, count_text, counted, first_of, span_text, verb
+from karptui.kube.units import age_text, count_text, counted, first_of, memory_text, span_text, verb
 from karptui.views.sanitize import short_name
 from karptui.views.verdict.parts import (
     NAMED,
     SHARED,
     Reasons,
     Say,
+    last_text,
     lasting,
     names_text,
     nodes_text,
@@ -101,7 +102,7 @@ def _rejected(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 
 def _crashing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     pods = uncounted(finding.names[1:], finding.pods)
-    exit_words = _exit_words(finding.detail)
+    exit_words = _exit_words(finding)
     share = f"{count_text(finding.nodes)} of {counted(finding.of_nodes, 'node')}"
     where = share if finding.of_nodes else nodes_text(finding)
     several = f"{counted(finding.pods, 'pod')} {first_of(pods, NAMED)} on {where}"
@@ -136,7 +137,7 @@ def _crashing_apart(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     crash, apart = f"{those} crash again and again", f"on {bad} and run on {first_of(good, NAMED)}"
     if finding.manner == "by-nodes":
         newer = "; they are also newer, so a change since may be the cause" if finding.is_newer else ""
-        return f"{crash}{_exit_words(finding.detail)} {apart}{newer}"
+        return f"{crash}{_exit_words(finding)} {apart}{newer}"
     return f"{crash} {apart}: image {image} may have no build for {bad}"
 
 
@@ -148,6 +149,12 @@ def _late(finding: ClusterFinding) -> str:
     names = first_of(uncounted(pods, finding.pods), NAMED)
     where += f" in {finding.zones[0]}" if finding.zones else ""
     return f"{count}{names} on {where} {verb(finding.pods, 'has', 'have')}"
+
+
+def _relapsing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    restarts = f"{counted(finding.restarts, 'restart')} in {age_text(finding.since_ns or now_ns, now_ns)}"
+    runs_out = f"{_late(finding)} run out of memory again and again{_exit_words(finding)}"
+    return f"{runs_out}: {restarts}{last_text(finding, now_ns)}"
 
 
 def _gated(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -227,18 +234,21 @@ _BY_MANNER: Final[Mapping[str, Say]] = {
     "by-nodes": _crashing_apart,
     "unready-by-nodes": _crashing_apart,
     "gated": _gated,
+    "restarts": _relapsing,
     "none-ready": _unready,
     "unended": _unended,
     "unresized": _unresized,
 }
 
 
-def _exit_words(end: str) -> str:
+def _exit_words(finding: ClusterFinding) -> str:
     """Return a container's exit code, with its signal if that tells the cause, or why it ended; empty if unknown."""
+    end, limit = finding.detail, finding.limit
     if end in ("", "0"):
         return ""
-    words = _SIGNALS.get(end, "")
-    return f" (exit code {end}{f': {words}' if words else ''})" if end.isdigit() else f" ({end})"
+    words = f"container {limit.container} has a memory limit of {memory_text(limit.memory_bytes)}" if limit else ""
+    words = _SIGNALS.get(end, words)
+    return f" ({'exit code ' * end.isdigit()}{end}{f': {words}' if words else ''})"
 
 
 def _pods_not_ending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
