@@ -58,6 +58,7 @@ GATES_NOT_READY: Final = "ReadinessGatesNotReady"
 _USUAL_CONDITIONS: Final = 5
 """Conditions of a pod since Kubernetes 1.29; others, such as PodResizePending (1.33), come on top."""
 _GATE: Final = re.compile(r'readiness gate "([^"]+)"')
+_UNREADY: Final = re.compile(r"containers with unready status: \[([^\]]+)\]")
 _CONTAINERS: Final = PodTemplate.__struct_fields__.index("containers")
 
 
@@ -283,7 +284,6 @@ def pod_of(
                 # Most pods are bound within a second of their creation.
                 scheduled_ns = created_ns if scheduled_text == created_text else parse_timestamp(scheduled_text)
         waiting_reason, exit_reason, restarts, exited_text = _waiting(status, template)
-        gate = _GATE.search(ready.message or "") if ready is not None and ready.reason == GATES_NOT_READY else None
         # By position, in the order of the fields: by name, decoding a pod needs 8 % more instructions.
         return Pod(
             name,
@@ -309,7 +309,7 @@ def pod_of(
             _unready_ns(ready) if waiting_reason or status.phase == "Running" else ABSENT_NS,
             PodTrouble(gates=_gate_names(gates))
             if is_gated
-            else _trouble(meta, status, waiting_reason, gate, template, exit_reason=exit_reason),
+            else _trouble(meta, status, waiting_reason, ready, template, exit_reason=exit_reason),
         )
     except ValueError:
         raise _timestamp_error(meta, status) from None
@@ -346,7 +346,7 @@ def _trouble(
     meta: WireMeta | wires.TextMeta,
     status: wires.AnyPodStatus,
     waiting_reason: str,
-    gate: re.Match[str] | None,
+    ready: WireCondition | None,
     template: PodTemplate,
     *,
     exit_reason: str,
@@ -385,17 +385,20 @@ def _trouble(
         if condition is not None and condition.last_transition_time:
             message = (condition.message or condition.reason or "")[:_LONGEST_MESSAGE]
             return PodTrouble(message, resize_pending_ns=parse_timestamp(condition.last_transition_time))
-    if exit_reason == OOM_KILLED:
-        killed = [wire for wire in (*of_init, *statuses) if _previous_reason(wire) == OOM_KILLED]
-        most = max(killed, key=lambda wire: wire.restart_count or 0)
-        return PodTrouble(readiness_gate=gate[1] if gate is not None else "", oom_container=_name_of(most.name))
-    return PodTrouble(readiness_gate=gate[1]) if gate is not None else NO_TROUBLE
-
-
-def _previous_reason(wire: wires.WireContainerStatus | wires.TextContainerStatus) -> str:
-    """Return why a container terminated before; empty if it did not."""
-    previous = wire.last_state.terminated if wire.last_state is not None else None
-    return (previous.reason or "") if previous is not None else ""
+    message = (ready.message or "") if ready is not None else ""
+    gate = _GATE.search(message) if ready is not None and ready.reason == GATES_NOT_READY else None
+    unready = _UNREADY.search(message) if exit_reason else None
+    if unready is not None or exit_reason == OOM_KILLED or gate is not None:
+        ended = [wire for wire in (*of_init, *statuses) if wire.last_state is not None and wire.last_state.terminated]
+        most = max(ended, key=lambda wire: wire.restart_count or 0, default=None)
+        calm = {_name_of(wire.name) for wire in statuses if wire not in ended}
+        names = unready[1].split() if unready is not None else []
+        return PodTrouble(
+            readiness_gate=gate[1] if gate is not None else "",
+            oom_container=_name_of(most.name) if most is not None and exit_reason == OOM_KILLED else "",
+            unready_container=names[0] if names and calm.issuperset(names) else "",
+        )
+    return NO_TROUBLE
 
 
 def _gate_names(gates: Sequence[object]) -> tuple[str, ...]:

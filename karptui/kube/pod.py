@@ -250,6 +250,8 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
     """The init container that waits, or that others wait for; empty if another container does."""
     oom_container: str = ""
     """The container that terminated before because it ran out of memory."""
+    unready_container: str = ""
+    """A container that is not ready, if no such container has restarted, although another has."""
     readiness_gate: str = ""
     """The readiness gate that alone keeps a running pod from being ready."""
     finalizers: tuple[str, ...] = ()

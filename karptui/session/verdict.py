@@ -391,7 +391,10 @@ def _add_restarted(pods: _PodsByFinding, now_ns: int) -> None:
     origins, controllers = OriginIndex(OwnerIndex(())), {pod.controller for pod in pods.crashing if pod.controller}
     for pod in pods.restarted:
         late = _late_pod(pod, origins)
-        is_long = not pod.ready and not pod.trouble.outliving and now_ns - pod.unready_ns >= CRASHED_NS
+        is_long = (
+            not (pod.ready or pod.trouble.outliving or pod.trouble.unready_container)
+            and now_ns - pod.unready_ns >= CRASHED_NS
+        )
         is_often = pod.exit_reason != "Completed" and late.restarts_hourly(now_ns)
         if now_ns - pod.exited_ns <= CRASHED_NS and ((is_long and is_often) or late.controller in controllers):
             pods.crashing.append(late)

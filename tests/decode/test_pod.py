@@ -198,6 +198,29 @@ def test_reads_which_container_ran_out_of_memory(read: Read) -> None:
 
 
 @both
+@pytest.mark.parametrize(("unready", "restarted", "named"), [
+    ("[app]", "proxy", "app"),
+    ("[app]", "app", ""),
+    ("[app proxy]", "proxy", ""),
+    ("[app]", "app proxy", ""),
+    ("[c-1]", "proxy", ""),
+    ("[app]", "", ""),
+])  # fmt: skip
+def test_reads_which_container_is_not_ready_while_another_restarts(
+    read: Read, unready: str, restarted: str, named: str
+) -> None:
+    last = {"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": CREATED}}
+    statuses: list[dict[str, Any]] = [
+        {"name": name, "state": {"running": {}}, "lastState": last if name in restarted else {}, "restartCount": 9}
+        for name in ("app", "proxy")
+    ]
+    message = f"containers with unready status: {unready}"
+    ready = {"type": "Ready", "status": "False", "reason": "ContainersNotReady", "message": message}
+    status = {"phase": "Running", "conditions": [ready], "containerStatuses": statuses}
+    assert read({**sample(Kind.POD), "status": status}).trouble.unready_container == named
+
+
+@both
 def test_reads_the_readiness_gate_that_alone_keeps_a_pod_unready(read: Read) -> None:
     message = 'corresponding condition of pod readiness gate "lb.example/web" does not exist.'
     ready = {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady", "message": message}

@@ -325,6 +325,7 @@ INITIALIZES = {"phase": "Pending", "waiting_reason": "PodInitializing"}
     ({"restarts": 12, "exit_reason": "Completed"}, "has been ready for 20m"),
     ({"restarts": 12, "exited_ns": NOW_NS - 16 * MINUTE_NS}, "has been ready for 20m"),
     ({"restarts": 12, "trouble": PodTrouble(outliving=("dind",))}, "has been ready for 20m"),
+    ({"restarts": 12, "trouble": PodTrouble(unready_container="app")}, "has been ready for 20m"),
     ({"restarts": 12, **INITIALIZES}, "init container migrate crashes (exit code 1)"),
     ({"restarts": 2, **INITIALIZES}, "wait for the init container migrate"),
 ])  # fmt: skip
