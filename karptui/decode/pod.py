@@ -392,11 +392,11 @@ def _trouble(
         ended = [wire for wire in (*of_init, *statuses) if wire.last_state is not None and wire.last_state.terminated]
         most = max(ended, key=lambda wire: wire.restart_count or 0, default=None)
         calm = {_name_of(wire.name) for wire in statuses if wire not in ended}
-        names = unready[1].split() if unready is not None else []
+        others = unready[1].split() if unready is not None else []
         return PodTrouble(
             readiness_gate=gate[1] if gate is not None else "",
             oom_container=_name_of(most.name) if most is not None and exit_reason == OOM_KILLED else "",
-            unready_container=names[0] if names and calm.issuperset(names) else "",
+            unready_container=others[0] if others and calm.issuperset(others) else "",
         )
     return NO_TROUBLE
 
