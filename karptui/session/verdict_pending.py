@@ -13,6 +13,7 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.churn.moves import WorkloadNames
 from karptui.disruption.owner import OriginIndex
 from karptui.karpenter.labels import HOSTNAME, NODEPOOL
+from karptui.karpenter.requirements import UndefinedKey
 from karptui.kube import resources
 from karptui.kube.pod import DO_NOT_SCHEDULE, LIMIT_RANGER, Pod
 from karptui.kube.quantity import NANO
@@ -23,7 +24,7 @@ from karptui.pending.disagreements import DECISIVE
 from karptui.provisioning.instance_types import may_go_to
 from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.nearest import furthest
-from karptui.provisioning.rejection import PlacementGate
+from karptui.provisioning.rejection import PlacementGate, RequirementsUnmet
 from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.provisioning.state_node import StateNode, tracked
 from karptui.provisioning.template import template_requirements
@@ -145,8 +146,19 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         refusal=_refusal_of_daemon(group),
         autoscaled=tuple(_autoscaled(view, group, closest)) if closest is not None else (),
         defaulted=tuple(_defaulted(group, closest)) if closest is not None else (),
+        missing_labels=tuple(_missing_labels(group, closest)) if closest is not None and not volumes else (),
         suited_pools=tuple(_suited_pools(view, group)),
     )
+
+
+def _missing_labels(group: PendingGroup, closest: PoolExplanation) -> Iterator[str]:
+    """Yield the closest NodePool, empty if all reject the pods alike, and the labels that they require and it lacks."""
+    rejection, pools = closest.rejection, group.explanation.pools if group.explanation is not None else ()
+    if closest.takes_no_part or group.disagreements or not isinstance(rejection, RequirementsUnmet):
+        return
+    if all(isinstance(reason, UndefinedKey) for reason in rejection.reasons):
+        yield "" if all(pool.takes_no_part or pool.rejection == rejection for pool in pools) else closest.nodepool
+        yield from (str(reason.incoming) for reason in rejection.reasons)
 
 
 def _suited_pools(view: ClusterView, group: PendingGroup) -> Iterator[str]:

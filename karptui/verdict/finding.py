@@ -612,6 +612,8 @@ class PendingLine(msgspec.Struct, frozen=True):
     """Scarce resources whose requests a VerticalPodAutoscaler has set."""
     defaulted: tuple[str, ...] = ()
     """Scarce resources whose requests a LimitRange has set."""
+    missing_labels: tuple[str, ...] = ()
+    """The closest NodePool, or an empty name for all, and the required labels that it lacks, if it fails for these."""
     suited_pools: tuple[str, ...] = ()
     """NodePools with suitable taints and labels that are being deleted or not ready."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from karptui.kube.group import group_by
 from karptui.kube.objects import Event
 from karptui.pending.causes import Cause
 from karptui.pending.groups import folded_name
@@ -73,27 +74,27 @@ def of_pools(group: PendingLine, pools: frozenset[str]) -> bool:
 
 
 def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
-    """Yield the groups that no other cause explains; groups that wait for full reservations by NodePool."""
-    full: dict[str, list[PendingLine]] = {}
-    for group in groups:
-        if not group.is_stuck:
-            continue
-        if group.full_pool:
-            full.setdefault(group.full_pool, []).append(group)
-            continue
+    """Yield the groups that no other cause explains; by NodePool or by labels if they wait for the same."""
+    stuck = [group for group in groups if group.is_stuck]
+    full = group_by((group for group in stuck if group.full_pool), lambda group: group.full_pool)
+    others = (group for group in stuck if not group.full_pool)
+    for first, *more in group_by(others, lambda group: group.missing_labels or (group.group, group.name)).values():
+        alike = (first, *more)
+        pods = [key for group in alike for key in group.pods]
+        classes = first.storage_classes if first.zones else ()
         yield ClusterFinding(
             severity=FindingSeverity.ERROR,
             code=FindingCode.PENDING,
-            since_ns=group.since_ns or None,
-            objects=tuple(f"Pod/{key}" for key in group.pods),
-            names=(group.name, *group.storage_classes) if group.name else folded_by_namespace(group.pods),
-            pods=len(group.pods),
-            zones=tuple(sorted(group.zones)),
-            pending=Explained(preempted=group.preempted),
-            reasons=group.autoscaled or group.defaulted,
-            manner=Manner.DEFAULTED if group.defaulted and not group.autoscaled else Manner.PLAIN,
-            detail=group.group,
-            words=group.refusal if not group.group else "",
+            since_ns=min((group.since_ns for group in alike if group.since_ns), default=None),
+            objects=tuple(f"Pod/{key}" for key in pods),
+            names=(*_names(alike), *classes) if first.name else folded_by_namespace(pods),
+            pods=len(pods),
+            zones=tuple(sorted(first.zones)),
+            pending=Explained(preempted=sum({group.owner: group.preempted for group in alike}.values())),
+            reasons=first.autoscaled or first.defaulted,
+            manner=Manner.DEFAULTED if first.defaulted and not first.autoscaled else Manner.PLAIN,
+            detail=first.group,
+            words=first.refusal if not first.group else "",
             screen="pending",
         )
     for pool, waiting in full.items():

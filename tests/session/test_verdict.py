@@ -10,7 +10,7 @@ from karptui.config import DEFAULTS
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT, OS
+from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT, NODEPOOL, OS
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import ContainerRequests, Pod, PodTrouble, PodVolume
@@ -211,15 +211,15 @@ def test_each_cause_is_found(name: str) -> None:
         assert {field: getattr(told, field) for field in fields} == fields
 
 
-def _pending_in(pod: Pod, *, has_node: bool = True) -> tuple[tuple[ClusterFinding, ...], ClusterView]:
-    """Return what is found in a cluster with room on a node, or without one, and a pod that waits nevertheless."""
+def _pending_in(*pods: Pod, has_node: bool = True) -> tuple[tuple[ClusterFinding, ...], ClusterView]:
+    """Return what is found in a cluster with room on a node, or without one, and pods that wait nevertheless."""
     node = a_node(name="node-1", instance_type="m5.2xlarge", cpu="7900m", memory="30Gi")
     state = state_of(
         Inventory(
             nodes=(node,) if has_node else (),
             nodeclaims=(a_claim(instance_type="m5.2xlarge"),) if has_node else (),
             nodepools=(a_nodepool(budgets=()),),
-            pods=(pod,),
+            pods=pods,
         )
     )
     view = ClusterView(state, {}, evidence=Evidence(instance_types=TYPES))
@@ -263,6 +263,31 @@ def line_of(pod: Pod, *pools: NodePool) -> PendingLine:
 def test_pods_wait_only_for_nodepools_that_do_not_reject_them_for_their_own_rules() -> None:
     assert line_of(a_pod(cpu="640"), a_nodepool()).pools == ("general",)
     assert line_of(a_pod(node_selector={"disk": "fast"}), a_nodepool()).pools == ()
+
+
+@pytest.mark.parametrize(("others", "is_folded"), [
+    ({}, True),
+    ({"node_selector": {"disk": "slow"}}, False),
+    ({"node_selector": {NODEPOOL: "gpu"}}, False),
+    ({"cpu": "640", "node_selector": {}}, False),
+])  # fmt: skip
+def test_pods_of_several_workloads_that_require_the_same_missing_label_are_one_finding(
+    others: dict[str, Any], *, is_folded: bool
+) -> None:
+    owners = [an_owner(name=name, uid=name) for name in ("web", "api", "job")]
+    common: dict[str, Any] = {
+        "created_ns": NOW_NS - HOUR_NS,
+        "scheduled_reason": "Unschedulable",
+        "node_selector": {"disk": "fast"},
+    }
+    pods = [a_pod(name=f"{owner.name}-{n}", owner=owner, **common) for owner in owners[:2] for n in range(2)]
+    pods.append(a_pod(name="job-0", owner=owners[2], **{**common, **others}))
+    findings, view = _pending_in(*pods, has_node=False)
+    texts = [sentence(f, NOW_NS, pending_reasons(view)) for f in findings if f.code is FindingCode.PENDING]
+    assert len(texts) == 1 + (not is_folded)
+    names = f"default/api-{{0,1}}, default/web-{{0,1}}{' and 1 more' * is_folded}"
+    reason = "pending 60m: general: its nodes have no label disk=fast"
+    assert texts[0] == f"{4 + is_folded} pods {names} {reason}"
 
 
 def test_pods_wait_for_a_deleted_nodepool_only_if_it_suits_them_and_no_other_is_for_them() -> None:

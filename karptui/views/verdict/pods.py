@@ -73,7 +73,7 @@ def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
         names = first_of(uncounted(finding.names, finding.pods), NAMED)
         refusal = f"; kube-scheduler: {quoted(finding.words)}" if finding.words else ""
         return f"{pods} pending, the oldest{age}: {names}{refusal}"
-    name = uncounted(finding.names, finding.pods)[0]
+    name = first_of(uncounted(finding.names if not finding.zones else finding.names[:1], finding.pods), NAMED)
     reason = reasons.get(finding.detail, "")
     text = f"{f'{pods} ' if finding.pods > 1 else ''}{name} pending{age}{f': {reason}' if reason else ''}"
     volume = ""
