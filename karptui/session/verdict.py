@@ -25,10 +25,11 @@ from karptui.karpenter.labels import (
     HOSTNAME,
     INITIALIZED,
     SAFE_TO_EVICT,
+    TERMINATION_FINALIZER,
     is_disrupted,
 )
 from karptui.karpenter.pdb_limits import PdbLimits
-from karptui.karpenter.pod_predicates import is_stuck_terminating
+from karptui.karpenter.pod_predicates import is_stuck_terminating, tolerates_disrupted
 from karptui.kube import resources
 from karptui.kube.objects import Event, Node, controller_of
 from karptui.kube.pod import DO_NOT_SCHEDULE, INITIALIZING, NOT_STARTED, OOM_KILLED, RUN_FAILED, Pod, lost_pods
@@ -218,7 +219,7 @@ def _node_line(view: ClusterView, entry: NodeEntry, limits: PdbLimits, now_ns: i
         stuck_pods=tuple(sorted(_stuck_pods(view, entry, now_ns))) if is_down else (),
         protected_pods=tuple(_protected_pods(entry)),
         is_cordoned=node is not None and node.is_unschedulable,
-        closed_pdbs=tuple(_closed_pdbs(view, node, limits)) if node is not None and node.is_unschedulable else (),
+        closed_pdbs=tuple(dict.fromkeys(_closed_pdbs(view, node, limits))) if node is not None else (),
         is_disrupted=node is not None and is_disrupted(node.taints),
         pods=entry.usage.workload_pods if entry.usage is not None else 0,
         apart=kept_apart(view, entry),
@@ -238,9 +239,11 @@ def _node_line(view: ClusterView, entry: NodeEntry, limits: PdbLimits, now_ns: i
 
 
 def _closed_pdbs(view: ClusterView, node: Node, limits: PdbLimits) -> Iterator[str]:
-    """Yield the PodDisruptionBudgets that allow no eviction of a node's pods now."""
-    for pod in view.state.pods_on(node.name).values():
-        block = limits.block(pod) if pod.is_active and not pod.template.is_daemonset_owned else None
+    """Yield the PodDisruptionBudgets that allow no eviction of the pods of a cordoned or draining node now."""
+    is_draining = node.is_deleting and TERMINATION_FINALIZER in node.finalizers
+    for pod in view.state.pods_on(node.name).values() if is_draining or node.is_unschedulable else ():
+        stays = pod.template.is_daemonset_owned or (is_draining and tolerates_disrupted(pod.template))
+        block = limits.block(pod) if pod.is_active and not stays else None
         yield from (pdb.key for pdb in block.pdbs) if block is not None else ()
 
 

@@ -324,6 +324,8 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
             stage = Leaving.UNEVICTED
         if stage in (Leaving.EVICTED, Leaving.UNEVICTED) and case.eviction_webhook:
             stage = Leaving.WEBHOOK
+        if stage is Leaving.UNKNOWN and line.closed_pdbs:
+            stage = Leaving.PDB
         groups.setdefault((stage, _end_manner(line, stage, case.now_ns)), []).append(line)
     for (stage, ended), lines in groups.items():
         of_line = _own_end_ns if ended is Manner.OWN_GRACE else _forced_ns
@@ -337,13 +339,16 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
             if stage is not Leaving.ENDING or pod.hold is Hold.TERMINATING
         ]
         webhook = case.eviction_webhook if stage is Leaving.WEBHOOK else ()
+        pdbs = sorted({key for line in lines for key in line.closed_pdbs}) if stage is Leaving.PDB else ()
         is_without_claims = all(line.claim is None for line in lines)
         yield ClusterFinding(
             severity=FindingSeverity.INFO if ended is Manner.OWN_GRACE else FindingSeverity.WARNING,
             code=FindingCode.LEAVING,
             price_per_hour=sum_of(line.per_hour for line in lines) if stage is not Leaving.FINALIZER else None,
             is_partial=lacks_some(line.per_hour for line in lines if line.has_node),
-            reasons=webhook or tuple(dict.fromkeys(name for line in lines for name in _foreign_finalizers(line))),
+            reasons=webhook
+            or tuple(pdbs)
+            or tuple(dict.fromkeys(name for line in lines for name in _foreign_finalizers(line))),
             since_ns=min((line.deleted_ns for line in lines if line.deleted_ns is not None), default=None),
             until_ns=max(ends, default=None) if stage in _ENDED_BY_GRACE else None,
             objects=tuple(_object(line) for line in lines),

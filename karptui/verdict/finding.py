@@ -328,6 +328,8 @@ class Leaving(StrEnum):
     INSTANCE = "instance"
     FINALIZER = "finalizer"
     """Karpenter is done, but a finalizer of another controller keeps the Node."""
+    PDB = "pdb"
+    """The Node is being deleted, NodeClaims may not be listed, and PodDisruptionBudgets allow no eviction."""
     NO_NODE = "no-node"
     """Only the NodeClaim is left."""
     UNMANAGED = "unmanaged"
@@ -553,7 +555,7 @@ class VerdictNode(msgspec.Struct, frozen=True, eq=False):
     """The annotation of the first of these pods."""
     is_cordoned: bool = False
     closed_pdbs: tuple[str, ...] = ()
-    """If it is cordoned, the PodDisruptionBudgets that now allow no eviction of its pods."""
+    """If it is cordoned or drained, the PodDisruptionBudgets that now allow no eviction of its pods."""
     is_disrupted: bool = False
     """Whether it is tainted because Karpenter is about to disrupt it."""
     pods: int = 0

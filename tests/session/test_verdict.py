@@ -10,11 +10,12 @@ from karptui.config import DEFAULTS
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT, NODEPOOL, OS
+from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT, NODEPOOL, OS, TERMINATION_FINALIZER
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import ContainerRequests, Pod, PodTrouble, PodVolume
 from karptui.kube.quantity import NANO
+from karptui.kube.taints import Toleration
 from karptui.pending.report_steps import report_of_pending
 from karptui.serving.lists import lists_of
 from karptui.session.cluster_view import ClusterView
@@ -464,6 +465,29 @@ def test_hidden_kinds_are_not_taken_for_missing_if_all_nodes_leave(
     assert [(finding.severity, sentence(finding, NOW_NS, {})) for finding in findings] == (
         [(severity, text)] if severity else []
     )
+
+
+CLOSED = a_pdb(allowed=0)
+DELETED = {"deletion_ns": NOW_NS - HOUR_NS, "finalizers": (TERMINATION_FINALIZER,)}
+
+
+@pytest.mark.parametrize(("node", "pod", "pdb", "text"), [
+    ({}, {}, {}, "PodDisruptionBudget default/web allows no eviction of its pods"),
+    ({"finalizers": ("example.com/backup",)}, {}, {}, "its progress is not known"),
+    ({}, {}, {"disruptions_allowed": 1}, "its progress is not known"),
+    ({}, {"tolerations": (Toleration("", "Exists"),)}, {}, "its progress is not known"),
+    ({}, {"labels": {"app": "api"}}, {}, "its progress is not known"),
+])  # fmt: skip
+def test_a_pdb_that_blocks_a_drain_is_named_although_nodeclaims_may_not_be_listed(
+    node: dict[str, Any], pod: dict[str, Any], pdb: dict[str, Any], text: str
+) -> None:
+    nodes = (replace(a_node(name="node-1"), **{**DELETED, **node}), a_node(name="node-2"))
+    template = {"labels": {"app": "web"}, **pod}
+    view = a_view(
+        Inventory(nodes=nodes, pods=(a_pod(node="node-1", **template),), pdbs=(replace(CLOSED, **pdb),)), Kind.NODECLAIM
+    )
+    leaving = (finding for finding in verdict_of_view(view, NOW_NS) if finding.code is FindingCode.LEAVING)
+    assert [sentence(finding, NOW_NS, {}) for finding in leaving] == [f"node-1 has been terminating for 60m: {text}"]
 
 
 def test_unread_volumes_are_reported_and_restrict_no_pod() -> None:

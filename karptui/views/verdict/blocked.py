@@ -181,6 +181,7 @@ _LEAVING: Final[Mapping[str, str]] = {
     "unmanaged": "{its} Node{s_many} {are_gone}, and Karpenter ignores the NodeClaim{s_many}: nodeClassRef has no "
     "group or kind, as v1beta1 allowed",
     "node-alone": "only the Node is being deleted, but a finalizer remains",
+    "pdb": "{pdbs} no eviction of {its} pods",
     "unknown": "{its} progress is not known",
 }
 
@@ -204,6 +205,7 @@ def _leaving(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         are_gone="is gone" if is_one else "are gone",
         s_many="" if is_one else "s",
         finalizer=first_of(finding.reasons, NAMED),
+        pdbs=f"{of_kind('PodDisruptionBudget', finding.reasons)} {verb(len(finding.reasons), 'allows', 'allow')}",
         webhook=dead_webhook_text(*finding.reasons) if finding.detail == "webhook" else "",
     )
     ends = ""
