@@ -34,7 +34,7 @@ from karptui.views.nodes.sentences import (
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows, Sort
 from karptui.views.top_bar import Fact, TopBarValues
-from karptui.views.verdict.lines import Room, verdict_pages
+from karptui.views.verdict.lines import Room, VerdictPage, verdict_pages
 from karptui.views.verdict.sentence import sentence
 from karptui.views.why.labels import legend
 from karptui.widgets.sentences import Sentences
@@ -85,8 +85,8 @@ class NodesScreen(ListScreen[NodeEntry]):
         super().__init__(nodes_table(), SessionList("nodes"), above=(self.verdict,))
         self._page = 0
         """Of the verdict: the worst findings, then all of them page by page."""
-        self._more = 0
-        """Findings that are not on that page."""
+        self._verdict_page = VerdictPage((), 0)
+        """The page that is shown."""
         self._hour = ""
         """How many nodes there were over the last hour, in a few words."""
         self._hour_ns = 0
@@ -152,15 +152,16 @@ class NodesScreen(ListScreen[NodeEntry]):
         sentences = [(finding, sentence(finding, now_ns, reasons)) for finding in findings]
         pages = verdict_pages(sentences, self.size.width - 1, few, many)
         self._page %= len(pages)
-        self.verdict.set_lines(pages[self._page].lines)
-        self._more = pages[self._page].more
+        self._verdict_page = pages[self._page]
+        self.verdict.set_lines(self._verdict_page.lines)
         self.show_title()
 
     def title_parts(self) -> Iterator[str]:
         """Yield the parts of the title: further findings, and the last hour."""
         yield from super().title_parts()
-        if self._more:
-            yield f"{self.key_of('nodes.verdict', 'v')}: {counted(self._more, 'more finding')}"
+        if self._verdict_page.more or self._verdict_page.is_cut:
+            more = counted(self._verdict_page.more, "more finding") if self._verdict_page.more else "findings in full"
+            yield f"{self.key_of('nodes.verdict', 'v')}: {more}"
         if self._hour and not self.listing.query_text:
             yield self._hour
 

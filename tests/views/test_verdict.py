@@ -177,6 +177,28 @@ def test_no_finding_is_cut_and_every_one_is_on_a_page(texts: list[str], width: i
     assert 1 <= shown <= few
 
 
+LONG, SHORT = "a word of a long finding " * 9, "a short finding"
+
+
+@pytest.mark.parametrize(("texts", "rows", "more"), [
+    ([LONG, SHORT, SHORT], [2, 1, 1], 0),
+    ([LONG, LONG, SHORT], [2, 2, 1], 0),
+    ([LONG, LONG, SHORT, SHORT], [2, 2, 1], 1),
+    ([LONG], [4], 0),
+    ([LONG, SHORT], [4, 1], 0),
+])  # fmt: skip
+def test_long_findings_are_cut_to_two_rows_if_they_hide_others(texts: list[str], rows: list[int], more: int) -> None:
+    told = [(a_finding(FindingCode.PDB, price_per_hour=1.0), text) for text in texts]
+    worst, *pages = verdict_pages(told, 70, Room(3, 5), Room(len(told), 20))
+    lines = [text_of(line) for line in worst.lines]
+    starts = [number for number, line in enumerate(lines) if line.startswith(" ! ")]
+    assert [end - start for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)] == rows
+    assert worst.more == more
+    assert max(map(len, lines)) <= 70
+    assert worst.is_cut == any(line.endswith(" …") for line in lines) == bool(pages)
+    assert not any("…" in text_of(line) for page in pages for line in page.lines)
+
+
 def _without_tail(line: str) -> str:
     """Return what a line says, without mark, money and key."""
     text = line[3:]

@@ -22,6 +22,9 @@ MARKS: Final[Mapping[str, tuple[str, Tone]]] = {
     "warning": ("!", Tone.WARNING),
     "info": ("·", Tone.MUTED),
 }
+_SHORT: Final = 2
+"""Lines of a finding that leaves room for others."""
+_ELLIPSIS: Final = " …"
 
 
 def money_text(finding: ClusterFinding) -> str:
@@ -53,6 +56,8 @@ class VerdictPage(NamedTuple):
     lines: tuple[Pieces, ...]
     more: int
     """Findings that are not among them."""
+    is_cut: bool = False
+    """Whether the ends of some of them are left out."""
 
 
 def verdict_pages(
@@ -60,19 +65,29 @@ def verdict_pages(
 ) -> tuple[VerdictPage, ...]:
     """Return the worst findings, then all of them in pages; a single page if the worst are all.
 
-    Long findings wrap to the next line.
+    Long findings wrap to the next line. If they hide others of the worst, these have two lines each.
     """
     keys = max((len(finding.key) for finding, _ in findings), default=0)
     drawn = [_lines(finding, text, width, keys) for finding, text in findings]
-    worst = _page(drawn, few)
+    worst, short = _page(drawn, few), _page([_shortened(lines, width) for lines in drawn], few)
     if len(worst) == len(drawn):
         return (_as_page(worst, 0),)
-    pages, left = [_as_page(worst, len(drawn) - len(worst))], drawn
+    is_cut = len(short) > len(worst)
+    worst = short if is_cut else worst
+    pages, left = [_as_page(worst, len(drawn) - len(worst))._replace(is_cut=is_cut)], drawn
     while left:
         page = _page(left, many)
         pages.append(_as_page(page, len(drawn) - len(page)))
         left = left[len(page) :]
     return tuple(pages)
+
+
+def _shortened(lines: tuple[Pieces, ...], width: int) -> tuple[Pieces, ...]:
+    """Return the first two lines of a finding, with an ellipsis if there are more."""
+    if len(lines) <= _SHORT:
+        return lines
+    end = wrapped_from(lines[_SHORT - 1], width - cells(_ELLIPSIS), 3)[0]
+    return (*lines[: _SHORT - 1], (*end, (_ELLIPSIS, end[-1][1])))
 
 
 def _page(drawn: Sequence[tuple[Pieces, ...]], room: Room) -> Sequence[tuple[Pieces, ...]]:
