@@ -125,6 +125,11 @@ class JointFigures:
         """Whether a set waits for its simulation."""
         return bool(self._wanted)
 
+    @property
+    def lacks_figures(self) -> bool:
+        """Whether a set waits for its first simulation."""
+        return any(keys not in self._before for keys in tuple(self._wanted))
+
     def simulate(self, simulate: Simulate) -> None:
         """Simulate the most recently requested set."""
         keys = next(reversed(self._wanted))

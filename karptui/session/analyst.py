@@ -48,7 +48,7 @@ QUIET_SECONDS: Final = 3.0
 """After this long without a change such nodes are simulated again at once."""
 REUSE_SECONDS: Final = 60.0
 """Longest time that answers are reused while no object that engines read has changed: timers matter to them too."""
-FORECASTS_REST: Final = 4.0
+FORECASTS_REST: Final = 20.0
 """Time without forecasts of removals after some, as a multiple of their duration."""
 LONGEST_BACK_OFF_SECONDS: Final = 30.0
 """After failures in a row work begins again after one second, two, four, and no more than this."""

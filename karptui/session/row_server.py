@@ -80,6 +80,10 @@ VERDICT_STANDS_NS: Final = 2_000_000_000
 """Shortest time between two verdicts of a cluster that changes: each goes through all pods."""
 VERDICT_STANDS_TYPING_NS: Final = 8_000_000_000
 """The same while the user presses keys."""
+VERDICT_REST: Final = 40
+"""A verdict stands for at least this multiple of the processor time that it took."""
+LONGEST_VERDICT_REST_NS: Final = 20_000_000_000
+"""But that is no longer than this."""
 PAUSE_SECONDS: Final = 1.0
 """Keys further apart than this wait for no verdict."""
 HELD: Final = frozenset({"nodes", "blockers"})
@@ -131,7 +135,9 @@ class _VerdictAt(NamedTuple):
     now_ns: int
     findings: tuple[ClusterFinding, ...]
     is_final: bool
-    """Whether it waits for no joint removal."""
+    """Whether it has a figure, perhaps an earlier one, of each joint removal that it names."""
+    rest_ns: int = 0
+    """How long it stands at least, because of what it took."""
 
 
 class RowServer:
@@ -143,9 +149,11 @@ class RowServer:
         lists: Mapping[str, Callable[[], List]],
         clock: Callable[[], float] = time.monotonic,
         keyboard: Keyboard = KEYBOARD,
+        worked_ns: Callable[[], int] = time.thread_time_ns,
     ) -> None:
         self._clock = clock
         self._keyboard = keyboard
+        self._worked_ns = worked_ns
         self._held_until: float | None = None
         """When the order stops being held; None before the first rows."""
         self._view = view
@@ -179,17 +187,21 @@ class RowServer:
         pools, last = view.state.nodepools, self._verdict_at
         is_same_cluster = bool(pools) and pools is last.pools  # another cluster or moment has other NodePools
         is_typing = not self._keyboard.is_at_rest(self._clock(), PAUSE_SECONDS)
-        stands_ns = VERDICT_STANDS_TYPING_NS if is_typing else VERDICT_STANDS_NS
+        stands_ns = max(VERDICT_STANDS_TYPING_NS if is_typing else VERDICT_STANDS_NS, last.rest_ns)
         if is_same_cluster and (last.is_final or is_typing) and 0 < now_ns - last.now_ns < stands_ns:
             return last.findings
         edits = self.edits()
         inputs = (view.analysis or view, view.pending, view.advice, view.hidden, view.state.nodepools, edits)
         pause = ThreadThrottle(self._keyboard).take
+        began_ns = self._worked_ns()
         findings = self._verdict.get(inputs, lambda: with_edits(verdict_of_view(view, now_ns, pause), view, edits))
         if findings is not last.findings:
             joint = _joint_of(view)
-            is_final = joint is None or not (joint.is_asked or joint.is_forecast_due(now_ns))
-            self._verdict_at = _VerdictAt(pools, now_ns, findings, is_final)
+            # Twice as long as before at most: while a cluster is read, its first verdicts lack the most.
+            longest_ns = 2 * max(last.rest_ns, VERDICT_STANDS_NS) if is_same_cluster else 0
+            rest_ns = min(VERDICT_REST * (self._worked_ns() - began_ns), longest_ns, LONGEST_VERDICT_REST_NS)
+            is_final = joint is None or not joint.lacks_figures
+            self._verdict_at = _VerdictAt(pools, now_ns, findings, is_final, rest_ns)
         return findings
 
     def rows(self, query: RowQuery) -> RowSet:

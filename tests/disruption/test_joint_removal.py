@@ -50,11 +50,11 @@ def test_what_a_joint_removal_saves() -> None:
 def test_joint_removal_counts_until_simulated_again() -> None:
     steps = AnalysisSteps(_cluster("4"), 1)
     first = present(steps.analysis.joint)
-    assert (first.of(KEYS), first.is_asked) == (None, True)
+    assert (first.of(KEYS), first.is_asked, first.lacks_figures) == (None, True, True)
     assert (steps.simulate_joint(), steps.simulate_joint()) == (True, False)
     assert present(first.of(KEYS)).saves_per_hour == pytest.approx(0.8)
     after = JointFigures(first)
-    assert (after.of(KEYS), after.is_asked) == (first.of(KEYS), True)
+    assert (after.of(KEYS), after.is_asked, after.lacks_figures) == (first.of(KEYS), True, False)
     assert JointFigures(JointFigures(first)).of(KEYS) is None  # no screen asks for it any more
 
 

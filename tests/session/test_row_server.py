@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 from msgspec.structs import replace
@@ -7,6 +8,7 @@ from msgspec.structs import replace
 from karptui.config import DEFAULTS
 from karptui.decode.kinds import Kind
 from karptui.disruption.joint_saving import JointFigures
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.serving.lists import lists_of
 from karptui.session.answers import RowQuery, RowSet
 from karptui.session.cluster_view import ClusterView
@@ -100,12 +102,13 @@ def test_every_list_has_a_size() -> None:
     assert set(overview_of(FLEET).sizes) == set(lists_of(DEFAULTS))
 
 
-def test_a_verdict_stands_for_a_moment_while_the_same_cluster_changes() -> None:
-    def with_joint(view: ClusterView, joint: JointFigures | None) -> ClusterView:
-        assert view.analysis is not None
-        analysis = replace(view.analysis, joint=joint)
-        return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis)
+def with_joint(view: ClusterView, joint: JointFigures | None) -> ClusterView:
+    assert view.analysis is not None
+    analysis = replace(view.analysis, joint=joint)
+    return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis)
 
+
+def test_a_verdict_stands_for_a_moment_while_the_same_cluster_changes() -> None:
     first, other = analysed(), with_joint(analysed(), None)
     views = [with_joint(first, None)]
     asked = RowServer(lambda: views[-1], lists_of(DEFAULTS), keyboard=Keyboard())
@@ -125,6 +128,25 @@ def test_a_verdict_stands_for_a_moment_while_the_same_cluster_changes() -> None:
     assert asked.verdict(NOW_NS) is not of_other
 
 
+def test_a_verdict_that_takes_long_stands_longer_each_time_up_to_a_limit() -> None:
+    seconds = count()
+    views = [with_joint(analysed(), None)]
+    asked = RowServer(
+        lambda: views[-1], lists_of(DEFAULTS), keyboard=Keyboard(), worked_ns=lambda: next(seconds) * NS_PER_SECOND
+    )
+    now_ns, stood = NOW_NS, []
+    verdict = asked.verdict(now_ns)
+    for _ in range(6):
+        views.append(with_joint(views[-1], None))
+        began_ns = now_ns
+        now_ns += NS_PER_SECOND
+        while (latest := asked.verdict(now_ns)) is verdict:
+            now_ns += NS_PER_SECOND
+        verdict = latest
+        stood.append((now_ns - began_ns) // NS_PER_SECOND)
+    assert stood == [2, 4, 8, 16, 20, 20]
+
+
 def test_a_verdict_stands_longer_while_keys_are_pressed() -> None:
     class Typing(Keyboard):
         is_over = False
@@ -136,9 +158,7 @@ def test_a_verdict_stands_longer_while_keys_are_pressed() -> None:
     views = [first]
     asked = RowServer(lambda: views[-1], lists_of(DEFAULTS), keyboard=keyboard)
     verdict = asked.verdict(NOW_NS)
-    assert first.analysis is not None
-    analysis = replace(first.analysis, joint=None)
-    views.append(ClusterView(first.state, first.statuses, first, evidence=first.evidence, analysis=analysis))
+    views.append(with_joint(first, None))
     assert asked.verdict(NOW_NS + VERDICT_STANDS_TYPING_NS - 1) is verdict
     keyboard.is_over = True
     rested = asked.verdict(NOW_NS + VERDICT_STANDS_TYPING_NS - 1)
