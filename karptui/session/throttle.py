@@ -30,7 +30,7 @@ REST_SECONDS: Final = 1.5
 """If no key follows within this time, the user rests: garbage, whose collection stops all threads, is collected."""
 PUT_OFF_SECONDS: Final = 120.0
 """But no longer than this while the user types."""
-LEAST_SECONDS: Final = 0.2
+LEAST_SECONDS: Final = 0.5
 """Between two times that the mailbox is emptied."""
 TYPED_SECONDS: Final = 2.0
 """The same while the user types."""

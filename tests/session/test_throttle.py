@@ -14,7 +14,7 @@ import pytest
 from karptui.session import throttle as module
 
 
-@pytest.mark.parametrize(("took", "rest"), [(0.0, 0.2), (0.05, 0.2), (0.3, 1.2)])
+@pytest.mark.parametrize(("took", "rest"), [(0.0, 0.5), (0.05, 0.5), (0.3, 1.2)])
 def test_rests_longer_after_longer_work(took: float, rest: float) -> None:
     throttle = module.MergeThrottle(module.Keyboard())
     assert throttle.is_due(0.0)
