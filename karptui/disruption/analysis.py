@@ -145,6 +145,8 @@ class NextReport(msgspec.Struct, frozen=True, gc=False):
     """Karpenter's error that ended the pass early."""
     then: NextReport | None = None
     """What Karpenter would do once those NodeClaims have a provider ID; None if there are none."""
+    lacks_pools: bool = False
+    """Whether methods have candidates and remove none, because no NodePool accepts pods."""
     closed: int = 0
     """Number of candidates that disruption budgets close for every method that ran."""
     unknown: int = 0

@@ -367,7 +367,8 @@ class AnalysisSteps:
                 self._findings[key] = self._judged(node, findings, drain_state(self.fleet, node), None)
 
     def _report(self, coming: NextPass) -> NextReport:
-        acting = coming.acting
+        acting, cluster = coming.acting, self._survey.cluster
+        stopped = _stopped(blocker for blocker in cluster if blocker.code is Code.NO_NODEPOOLS)
         return NextReport(
             method="" if acting is None else str(acting.method),
             reason="" if acting is None else str(acting.method.reason),
@@ -377,6 +378,7 @@ class AnalysisSteps:
             paused_by=coming.paused_by,
             unhealthy=tuple(name for name, deletion in self._unhealthy.items() if deletion.deletes(self.fleet.now_ns)),
             error=coming.error,
+            lacks_pools=any(result.method in stopped for result in coming.results if result.candidates),
             closed=len(coming.considered[1]),
             unknown=len(
                 {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.aws.money import node_price_text, saved_text
+from karptui.disruption.no_place import NO_POOLS
 from karptui.kube.units import count_text, counted, first_of
 from karptui.session.answers import Overview
 from karptui.session.cluster_view import ClusterView
@@ -71,8 +72,10 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
 
 
 def _nothing_lines(report: NextReport, late: str) -> tuple[Pieces, ...]:
+    what = "Disruption would do nothing else" if report.unhealthy else "Karpenter would do nothing now"
+    if report.lacks_pools:
+        return (((what, Tone.NORMAL), (f": {NO_POOLS}", Tone.WARNING), (late, Tone.ACTIVE)),)
     if not report.unknown:
-        what = "Disruption would do nothing else" if report.unhealthy else "Karpenter would do nothing now"
         if report.closed:
             shut = f": disruption budgets allow none of {counted(report.closed, 'node')} to be removed"
             return (((what, Tone.NORMAL), (shut, Tone.WARNING), (late, Tone.ACTIVE)),)

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import pytest
+from msgspec.structs import replace
+
 from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.disruption.node_verdict import Replacement
 from karptui.karpenter.settings import Settings
@@ -54,6 +57,19 @@ def test_removed_and_launched_nodes_are_listed() -> None:
     assert plain(REPLACEMENT, Replacement(pool_name="web", type_names=("m5.large",), price_per_hour=0, pods=3)) == {
         "pool": "web", "types": ["m5.large"], "price_per_hour": None, "pods": 3,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("pods", "deletion_ns", "is_told"), [(1, NOW_NS, True), (1, 0, False), (0, NOW_NS, False)])
+def test_the_reason_for_no_command_is_that_no_nodepool_accepts_pods(
+    pods: int, deletion_ns: int, *, is_told: bool
+) -> None:
+    world = a_world(a_pair("node-1"), pods=[a_pod(name=f"web-{n}", node="node-1") for n in range(pods)])
+    pools = tuple(replace(pool, deletion_ns=deletion_ns) for pool in world.nodepools)
+    steps = AnalysisSteps(prepare(replace(world, nodepools=pools), TYPES, Settings(), NOW_NS), 1)
+    analyse_all(steps)
+    steps.simulate_next_pass()
+    text = "\n".join(texts_of(next_lines(steps.analysis.next, overview_of(ClusterView(EMPTY, {})))))
+    assert ("Karpenter would do nothing now: no NodePool accepts pods: this Karpenter has none" in text) is is_told
 
 
 def test_pods_without_an_owner_are_called_lost() -> None:
