@@ -239,7 +239,7 @@ def scenario_answer(
     except EditError as error:
         return refuse(str(error))
     *_, answer = answers(named.base, in_mode, edited=edited)
-    refused = refusals(edited)
+    refused = tuple(refusals(edited).values())
     assert answer.difference is not None
     failures = list(_failures(conditions, answer.difference, refused))
     document |= {

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
@@ -23,7 +24,7 @@ from karptui.whatif.drift.drift import is_template_changed
 from karptui.whatif.edits import AnyEdit, CordonNode, EditError, ObjectRef, PutObject, RemoveNode, SetSetting, TakeOut
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.edits.objects import read_document
-from karptui.whatif.manifests import refusals
+from karptui.whatif.manifests import refusals, without_objects
 from karptui.whatif.replay import replay
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario
@@ -64,7 +65,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     paused: tuple[PausedPool, ...] = ()
     refused: tuple[str, ...] = ()
-    """Edits that the API server would reject, as messages; the rest assumes it did not."""
+    """Edits that the API server would reject, as messages; the rest leaves manifests that it rejects out."""
 
     @property
     def difference(self) -> Difference:
@@ -174,9 +175,11 @@ def plan(
     reporter: Reporter = silent,
     each: Each = one_by_one,
 ) -> Plan:
-    """Return the effect of edits on a cluster."""
-    now, then = each(played_with, (base, horizon_ns), ((), tuple(edits)), reporter)
-    return plan_of(base, edits, now, then, reporter)
+    """Return the effect of edits on a cluster, without manifests that the API server rejects."""
+    refused = refusals(apply(base, edits))
+    accepted = without_objects(edits, refused)
+    now, then = each(played_with, (base, horizon_ns), ((), accepted), reporter)
+    return replace(plan_of(base, accepted, now, then, reporter), refused=tuple(refused.values()))
 
 
 def plan_of(base: WhatIfBase, edits: Sequence[AnyEdit], now: Played, then: Played, reporter: Reporter = silent) -> Plan:
@@ -197,7 +200,7 @@ def plan_of(base: WhatIfBase, edits: Sequence[AnyEdit], now: Played, then: Playe
         drifted_before=_drifted_before(base, edited, answer, now, then),
         placed_again=placed_again,
         paused=tuple(_paused(base, edited, then)),
-        refused=refusals(edited),
+        refused=tuple(refusals(edited).values()),
     )
 
 

@@ -251,7 +251,7 @@ _PLAN: Final[tuple[Value[Plan], ...]] = (
     texts(
         "refused",
         lambda plan: plan.refused,
-        "Edits that the API server would reject; the rest assumes that it accepts them.",
+        "Edits that the API server would reject; the rest leaves manifests that it rejects out.",
     ),
     records("newBlockers", lambda plan: plan.new_blockers, BLOCKER, "New blockers of disruption."),
 )

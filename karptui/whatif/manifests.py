@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 from karptui.decode.kinds import kind_of
 from karptui.errors import RequestError
 from karptui.kube.cel_library import why_rules_unchecked
-from karptui.whatif.edits import ObjectRef, PutObject, SetField
+from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject, SetField
 from karptui.whatif.field_path import path_text
 from karptui.whatif.schema.schema import Schemas, shipped_schemas
 from karptui.whatif.schema.validation import document_violations, object_violations
@@ -61,8 +61,8 @@ def manifests_of(files: Iterable[tuple[str, str]]) -> Manifests:
     return Manifests(tuple(edits), tuple(names), tuple(filter(None, (passed_over, why_rules_unchecked()))))
 
 
-def refusals(edited: EditedCluster) -> tuple[str, ...]:
-    """Return a message for each edited object that the API server would reject, with all reasons.
+def refusals(edited: EditedCluster) -> dict[ObjectRef, str]:
+    """Return a message about each edited object that the API server would reject, with all reasons.
 
     Errors of the unchanged object are left out: the API server accepted it.
     """
@@ -73,11 +73,20 @@ def refusals(edited: EditedCluster) -> tuple[str, ...]:
         document = old.get(ref)
         before = set(_objections(document, schemas)) if document is not None and parts else ()
         paths.setdefault(ref, {}).update((part, None) for part in parts if part not in before)
-    return tuple(
-        f"the API server refuses {ref.kind} {ref.key}: {'; '.join(reasons)}"
+    return {
+        ref: f"the API server refuses {ref.kind} {ref.key}: {'; '.join(reasons)}"
         for ref, reasons in paths.items()
         if reasons
-    )
+    }
+
+
+def without_objects(edits: Iterable[AnyEdit], refs: Container[ObjectRef]) -> tuple[AnyEdit, ...]:
+    """Return edits without those that put certain objects."""
+
+    def puts_one(edit: AnyEdit) -> bool:
+        return isinstance(edit, PutObject) and any(document.ref in refs for document in parse(edit.text).documents)
+
+    return tuple(edit for edit in edits if not puts_one(edit))
 
 
 def _problems(

@@ -210,7 +210,7 @@ def sweep_point(base: WhatIfBase, sweep: Sweep, value: str, mode: Replay, report
     except EditError as error:
         return SweepPoint(value=value, place=place, problem=str(error))
     if refused := refusals(edited):
-        return SweepPoint(value=value, place=place, problem=refused[0])
+        return SweepPoint(value=value, place=place, problem=next(iter(refused.values())))
     outcome = replay(edited, mode, reporter)
     gained, lost = drift_changes(base, edited)
     totals = totals_of(outcome, edited.drifted + len(gained) - len(lost))

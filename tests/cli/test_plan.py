@@ -30,21 +30,26 @@ def pools() -> list[dict[str, Any]]:
     return [a_pool_manifest(name) for name in ("general", "spare")]
 
 
+def a_closed_pool(nodes: str = "0", **spec: Any) -> dict[str, Any]:
+    """Return NodePool general of the demo, with one disruption budget."""
+    node_class = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    template = {"expireAfter": "720h", "nodeClassRef": node_class, "requirements": []}
+    disruption = {"budgets": [{"nodes": nodes}], "consolidateAfter": "0s"}
+    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}
+    return {**pool, "spec": {"disruption": disruption, "template": {"spec": template}, **spec}}
+
+
 def test_pausing_disruption_leaves_expirations_and_interruptions(tmp_path: Path, run: Run) -> None:
     """A budget of 0 stops consolidation and drift; nodes still expire, and spot instances are still interrupted."""
     path = tmp_path / "pause.yaml"
-    budget = {"nodes": "0"}
-    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}
-    spec = {"disruption": {"budgets": [budget]}, "template": {"spec": {"expireAfter": "720h"}}}
-    path.write_text(json.dumps({**pool, "spec": spec}))
+    path.write_text(json.dumps(a_closed_pool()))
     plan = run.json("plan", "-f", str(path), "--demo", "--horizon", "10m")
     (risk,) = (risk for risk in plan["risks"] if "pause disruption" in risk)
     expired = [step for step in plan["rollout"]["steps"] if step["kind"] == "expire"]
     assert risk.startswith("the budgets of general pause disruption, but not expiration and interruption: ")
     assert "spot nodes at any time" in risk
     assert (f"{len(expired)} node" in risk) == bool(expired)
-    budget["nodes"] = "1"
-    path.write_text(json.dumps({**pool, "spec": spec}))
+    path.write_text(json.dumps(a_closed_pool("1")))
     assert "pause disruption" not in run("plan", "-f", str(path), "--demo", "--horizon", "10m", "-o", "json").out
 
 
@@ -166,6 +171,24 @@ def test_what_the_api_server_refuses_is_the_worst_risk(run: Run, snapshot: str, 
         assert part in why
     error = run("plan", "-f", str(path), "--snapshot", snapshot, "--fail-on", "refused", status=3).err
     assert "--fail-on refused: the API server refuses NodePool new" in error
+
+
+def test_a_refused_nodepool_blocks_and_drifts_nothing(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "closed.yaml"
+
+    def planned(**spec: Any) -> dict[str, Any]:
+        path.write_text(json.dumps(a_closed_pool(**spec)))
+        plan: dict[str, Any] = run.json("plan", "-f", str(path), "--demo", "--horizon", "10m")
+        return plan
+
+    assert planned()["drift"]
+    plan = planned(weight=400)
+    assert (
+        plan["risks"]
+        == plan["refused"]
+        == ["the API server refuses NodePool general: spec.weight: must be at most 100"]
+    )
+    assert (plan["drift"], plan["newBlockers"], plan["advice"]) == ([], [], {"new": [], "gone": []})
 
 
 def test_what_it_has_taken_already_is_no_risk(run: Run, snapshot: str, tmp_path: Path) -> None:
