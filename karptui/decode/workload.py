@@ -96,6 +96,8 @@ class WireWorkloadStatus(Wire):
     failed: Int | None = None
     terminating: Int | None = None
     start_time: str | None = None
+    current_revision: str | None = None
+    update_revision: str | None = None
 
 
 class WireWorkload(WireObject):
@@ -180,6 +182,7 @@ def build_workload(wire: AnyWireWorkload, api_version: str, kind: str) -> Worklo
         failure=condition_of(conditions(status.conditions), "ReplicaFailure"),
         observed_generation=_observed_generation(wire, kind),
         counted=status.replicas or 0,
+        revisions=tuple(filter(None, (status.current_revision, status.update_revision))),
         job=_job_pods(spec, status) if isinstance(spec, WireWorkloadSpec) and status.start_time else None,
     )
 

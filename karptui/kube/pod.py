@@ -251,7 +251,7 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
     oom_container: str = ""
     """The container that terminated before because it ran out of memory."""
     unready_container: str = ""
-    """A container that is not ready, if no such container has restarted, although another has."""
+    """A container that is not ready, if others are, or if another has restarted and no such container has."""
     readiness_gate: str = ""
     """The readiness gate that alone keeps a running pod from being ready."""
     finalizers: tuple[str, ...] = ()

@@ -52,6 +52,8 @@ class Workload(KubeObject, frozen=True, kw_only=True, gc=False):
     """The generation that its controller has acted on, 0 before it has at all; None if that was not read."""
     counted: int = 0
     """``status.replicas``: the pods that its controller counts."""
+    revisions: tuple[str, ...] = ()
+    """Of a StatefulSet, the revisions that its pods have or shall get."""
     job: JobPods | None = None
     """None unless it is a Job that its controller has started."""
 

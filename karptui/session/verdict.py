@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from karptui.aws.kubelet import HOST_NETWORK_PODS, eni_limited_pods
+from karptui.aws.market import live_instance_types
 from karptui.decode.controller import namespaces_of
 from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import REPAIR_GATE
@@ -24,6 +26,7 @@ from karptui.karpenter.labels import (
     DO_NOT_EVICT,
     HOSTNAME,
     INITIALIZED,
+    INSTANCE_TYPE,
     SAFE_TO_EVICT,
     TERMINATION_FINALIZER,
     is_disrupted,
@@ -51,7 +54,7 @@ from karptui.session.status_events import events_of_jobs, events_of_pods, events
 from karptui.session.verdict_pending import limit_lines, pending_lines
 from karptui.session.webhooks import EVICTIONS, REGISTRATIONS, dead_webhook
 from karptui.state.cluster import inventory_of
-from karptui.verdict.containers import CRASHED_NS, NAME_SERVERS
+from karptui.verdict.containers import CRASHED_NS, NAME_SERVERS, SHARED_WORDS
 from karptui.verdict.controller import CRASHING, MANY_RESTARTS
 from karptui.verdict.creation import FAILED_CREATE
 from karptui.verdict.finding import (
@@ -66,7 +69,7 @@ from karptui.verdict.finding import (
     VerdictCase,
     VerdictNode,
 )
-from karptui.verdict.launches import REGISTRATION_TTL_NS, SHARED_WORDS
+from karptui.verdict.launches import REGISTRATION_TTL_NS
 from karptui.verdict.nodes import NOTICE_NS
 from karptui.verdict.upcoming import is_leaving
 from karptui.verdict.verdict import verdict_of
@@ -86,6 +89,8 @@ _REMOVED_NS: Final = 3 * MINUTE_NS
 """A node group removes instances without a word; their nodes are gone within this time."""
 _DRIVER: Final = frozenset({"csi", "controller"})
 """Words in the names of Deployments that create, attach and detach the volumes of a driver."""
+_COOLING_DOWN: Final = 2
+"""Addresses of pods that ended in the last seconds, which are not free yet."""
 _PROTECTING: Final = (WhyCode.DND, WhyCode.PDB)
 
 
@@ -98,6 +103,8 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
     pods = _pods(view, replicas.keys(), pause)
     events += events_of_pods(view, pods.failed, pause)
     _add_restarted(pods, now_ns)
+    for failing in (pods.starting, pods.crashing):
+        failing[:] = [replace(pod, is_outdated=_is_outdated(view, pod)) for pod in failing]
     limits = PdbLimits(view.state.pdbs.values())
     entries = sorted(view.node_entries, key=attrgetter("name"))
     unread = tuple(_unread_volumes(view)) if view.state.unread else ()
@@ -132,6 +139,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
             repairs=_repairs(view),
             refusals=launch_refusals_of(view.state),
+            addresses=_used_up_addresses(view, pods.starting),
             advice=view.advice,
             unchecked=(*_unchecked(view, now_ns), *map(plural, unread)),
             pools=tuple(view.state.nodepools.values()),
@@ -389,6 +397,14 @@ def _pods(view: ClusterView, sets: AbstractSet[str], pause: Pause) -> _PodsByFin
     return pods
 
 
+def _is_outdated(view: ClusterView, pod: StartingPod) -> bool:
+    """Return whether a pod has a revision that its StatefulSet no longer has, and that waits for it to start."""
+    kind, _, key = pod.owner.partition("/")
+    workload = view.state.of(Kind.STATEFULSET).get(key) if kind == Kind.STATEFULSET else None
+    revision = view.state.pods[pod.key].template.labels.get("controller-revision-hash")
+    return workload is not None and bool(revision and workload.revisions) and revision not in workload.revisions
+
+
 def _add_restarted(pods: _PodsByFinding, now_ns: int) -> None:
     """Add pods between two crashes to those that crash: they failed lately and hourly, or others of theirs crash."""
     origins, controllers = OriginIndex(OwnerIndex(())), {pod.controller for pod in pods.crashing if pod.controller}
@@ -426,6 +442,7 @@ def _late_pod(pod: Pod, origins: OriginIndex) -> StartingPod:
         exit_reason=pod.exit_reason,
         init_container=pod.trouble.init_container,
         finalizers=pod.trouble.finalizers,
+        unready_container=pod.trouble.unready_container,
         restarts=pod.restarts,
         exited_ns=pod.exited_ns,
         limit=MemoryLimit(pod.trouble.oom_container, limit) if limit else None,
@@ -513,6 +530,25 @@ def _running_on(view: ClusterView, pods: _PodsByFinding, pause: Pause) -> dict[s
                 if name in nodes:
                     nodes[name][place] = max(nodes[name].get(place, 0), pod.start_ns)
     return nodes
+
+
+def _used_up_addresses(view: ClusterView, starting: Sequence[StartingPod]) -> dict[str, int]:
+    """Return the addresses for pods of EC2 nodes that accept more pods and have used them all, by node.
+
+    With prefix delegation nodes have more addresses: then more pods run there.
+    """
+    full = dict[str, int]()
+    for name in sorted({pod.node for pod in starting}):
+        node = view.state.nodes.get(name)
+        facts = live_instance_types(view.evidence.facts).get(node.labels.get(INSTANCE_TYPE, "")) if node else None
+        if node is None or facts is None or not node.provider_id.startswith("aws"):
+            continue
+        most = eni_limited_pods(facts, view.evidence.settings.reserved_enis, 0) - HOST_NETWORK_PODS
+        pods = [pod for pod in view.state.pods_on(name).values() if pod.is_active and not pod.template.is_host_network]
+        running = sum(pod.phase == "Running" for pod in pods)
+        if most - _COOLING_DOWN <= running <= most < len(pods):
+            full[name] = most
+    return full
 
 
 def _sets_with_refused_pods(view: ClusterView, events: Iterable[Event]) -> dict[str, int]:

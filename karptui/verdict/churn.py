@@ -10,9 +10,11 @@ from typing import Final
 from karptui.disruption.churn.life import TERMINATING, Removal, command_reason, why_by_events
 from karptui.disruption.churn.loops import FEWEST, Loop, LoopKind
 from karptui.disruption.termination import INTERRUPTIONS
-from karptui.karpenter.nodeclaim import pool_in_name
+from karptui.karpenter.labels import GROUP
+from karptui.karpenter.nodeclaim import NodeClaim, pool_in_name
 from karptui.kube.group import group_by
 from karptui.kube.objects import Event, condition_of
+from karptui.kube.taints import HARD_EFFECTS, Taint
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
 from karptui.verdict.launches import ended_early
@@ -74,7 +76,8 @@ def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
         evicted = [(item.workload, item.times) for item in moved if _may_run_in(case, item.workload, pool)]
         evicted = evicted or _evicted(case, reasons, pool)
         pause_ns = pauses.get(pool) if {*_SAVING}.issuperset(reason for reason, _ in loop.reasons) else None
-        pause_ns = pause_ns if (pause_ns or 0) <= SHORT_PAUSE_NS else None
+        taint = _undeclared_taint(case, pool) if Removal.EMPTY in reasons else ""
+        pause_ns = pause_ns if (pause_ns or 0) <= SHORT_PAUSE_NS and not taint else None
         yield ClusterFinding(
             severity=FindingSeverity.WARNING,
             code=FindingCode.CHURN,
@@ -85,8 +88,26 @@ def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
             pods=evicted[0][1] if evicted else 0,
             reasons=(*reasons, *(_drift_reasons(case, pool) if Removal.DRIFTED in reasons else ())) or loop.moved_for,
             detail=_job_failure(loop.workload, case) if pause_ns is None else str(pause_ns // NS_PER_SECOND),
+            words=taint,
             screen="churn",
         )
+
+
+def _undeclared_taint(case: VerdictCase, pool: str) -> str:
+    """Return a taint that a NodePool's new node got and its startupTaints lack; empty without one.
+
+    Karpenter does not expect pods on such a node: it launches another one for them, which stays empty.
+    """
+    new = [line for line in case.nodes if line.pool == pool and line.claim and not line.claim.is_true("Initialized")]
+    taints = ((taint, line.claim) for line in new if line.node is not None for taint in line.node.taints)
+    return next((taint.key for taint, claim in taints if is_foreign(taint, claim)), "")
+
+
+def is_foreign(taint: Taint, claim: NodeClaim | None) -> bool:
+    """Return whether a node has a taint that neither Karpenter nor Kubernetes has put there."""
+    own = claim is None or any(map(taint.matches, (*claim.taints, *claim.startup_taints)))
+    is_known = any(word in taint.key for word in ("kubernetes.io/", GROUP, TERMINATION_HANDLER))
+    return not own and not is_known and taint.effect in HARD_EFFECTS
 
 
 def _drift_reasons(case: VerdictCase, pool: str) -> tuple[str, ...]:

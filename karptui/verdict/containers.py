@@ -13,7 +13,9 @@ from karptui.karpenter.labels import OS
 from karptui.kube.group import group_by
 from karptui.kube.objects import Event
 from karptui.kube.pod import CREATING, INITIALIZING, NOT_STARTED, UNSTARTABLE, VOLUME_FAILURES
+from karptui.kube.taints import HARD_EFFECTS, untolerated
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
+from karptui.kube.workload import DaemonSet
 from karptui.verdict.finding import (
     ClusterFinding,
     FindingCode,
@@ -50,6 +52,8 @@ _FAILED_STARTS: Final = (
 kubelet's ``Failed`` is about images and settings.
 """
 _IMAGES: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
+NO_ADDRESS: Final = "failed to assign an IP address"
+"""The VPC CNI's words about a pod if its node has no address left."""
 IMAGE: Final = "image"
 """Common name for all image pull failures."""
 _PLATFORMS: Final = ("no match for platform", "no matching manifest", "exec format error")
@@ -64,7 +68,13 @@ _NETWORK_ERRORS: Final = (
     "x509: certificate signed by unknown authority",
 )
 """Errors of Go's network library: if several images cannot be pulled for the same one, the images are not its cause."""
-_IDS: Final = re.compile(r'(?<=volume )"[^"]+"|\b(?:\w+-)?[0-9a-f]{6,}(?:-[0-9a-f]{4,})*\b|\b\d+(?:\.\d+){3}\b')
+_SERVER_ERROR: Final = re.compile(r"https?://([^/\s]+)/\S*: (5\d\d [A-Z][\w ]+)")
+"""The registry and its answer, which is no answer about the image."""
+_PATHS: Final = re.compile(r"(?<![\w\"])/[\w./~-]+")
+"""Paths of directories, which have the names of volumes and of pods."""
+_IDS: Final = re.compile(
+    r'(?<=volume )"[^"]+"|\b(?:\w+-)?[0-9a-f]{6,}(?:-[0-9a-f]{4,})*\b|\b\d+(?:\.\d+){3}(?::\d+)?\b'
+)
 """Names of volumes, identifiers of volumes, instances and sandboxes, and IP addresses."""
 _UNFINISHED: Final = ("context deadline exceeded", "failed to reserve sandbox name")
 """Text in messages about a sandbox that is not created in time, and about later attempts."""
@@ -113,9 +123,16 @@ TOGETHER_NS: Final = 2 * MINUTE_NS
 UNENDED_NS: Final = 10 * MINUTE_NS
 """The kubelet ends a pod seconds after its grace period; controllers remove their finalizers in minutes."""
 _DAEMONSET: Final = "DaemonSet/"
+_KUBE_SYSTEM: Final = "kube-system/"
+_OF_ALL: Final = frozenset(Shared) - {Shared.TYPE}
+"""Properties that pods of any workload may have in common: those that are not of DaemonSets share a type by chance."""
 _WITH_REVISIONS: Final = ("Deployment/", "Rollout/")
 NAME_SERVERS: Final = frozenset({"coredns", "kube-dns"})
 """Deployments that resolve the names of Services."""
+SHARED_WORDS: Final = {"agent", "aws", "azure", "com", "csi", "io", "k8s", "node", "org", "sh"}
+"""Words in names of DaemonSets, or domains, of different projects."""
+_NO_DRIVER: Final = re.compile(r"does not contain driver ([\w.-]+)|driver name ([\w.-]+) not found in the list")
+"""Errors about volumes on a node where their driver does not run."""
 FEWEST_ALIKE: Final = 3
 """Fewest crashing pods for which a common property of their nodes is no coincidence."""
 _FAMILIES: Final = ("/instance-family", "/sku-family")
@@ -190,7 +207,7 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for (reason, image), pods in _with_common_errors(groups, messages).items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
         message = next((messages[pod.key] for pod in pods if messages[pod.key]), "")
-        message = message if reason != IMAGE or image else _network_error(message)
+        message = message if reason != IMAGE or image else _common_error(message)
         is_platform = any(words in message for words in _PLATFORMS)
         is_refused = reason == IMAGE and _UNAUTHORIZED.search(message) is not None
         yield _of_pods(
@@ -204,8 +221,45 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             zones=only_zone(lines, nodes),
             stuck_pods=nodes[:1],
             detail=message if reason != IMAGE or message else pods[0].waiting_reason,
-            reasons=_platforms(lines, nodes) if is_platform else (),
+            reasons=_platforms(lines, nodes) if is_platform else _addresses(case, nodes, message),
+            agent=_absent_driver(case, lines.get(nodes[0]), message),
         )
+
+
+def _addresses(case: VerdictCase, nodes: Collection[str], message: str) -> tuple[str, ...]:
+    """Return the largest number of addresses of nodes without a free one, if pods get none; empty for other pods."""
+    counts = [case.addresses.get(node, 0) for node in nodes]
+    return (str(max(counts)),) if all(counts) and NO_ADDRESS in message else ()
+
+
+def _absent_driver(case: VerdictCase, line: VerdictNode | None, message: str) -> tuple[str, ...]:
+    """Return the DaemonSet of the volume driver that a node lacks, and taints that keep it off; empty without one."""
+    if line is None or (match := _NO_DRIVER.search(message)) is None:
+        return ()
+    words = {*re.split(r"[.-]", match[1] or match[2])} - SHARED_WORDS
+    return absent_agent(case, line, lambda daemonset: words <= {*daemonset.name.split("-")})
+
+
+def absent_agent(case: VerdictCase, line: VerdictNode, is_agent: Callable[[DaemonSet], bool]) -> tuple[str, ...]:
+    """Return the only DaemonSet of a sort if a node lacks it, and taints that keep it off; empty otherwise."""
+    agents = [(daemonset, _kept_off(daemonset, line)) for daemonset in case.daemonsets if is_agent(daemonset)]
+    if len(agents) != 1:  # of several DaemonSets of a project any may be the one
+        return ()
+    ((daemonset, taints),) = agents
+    # A selector that fits no node at all is not about this one.
+    is_selective = taints == () and any(_selects(daemonset, other) for other in case.nodes)
+    return (daemonset.key, *taints) if taints or (taints is not None and is_selective) else ()
+
+
+def _kept_off(daemonset: DaemonSet, line: VerdictNode) -> tuple[str, ...] | None:
+    """Return the taints that keep a DaemonSet off a node, none if that lacks its labels; None if it may run there."""
+    own = line.claim.taints if line.claim is not None else ()
+    taints = [str(t) for t in untolerated(own, daemonset.template.tolerations) if t.effect in HARD_EFFECTS]
+    return tuple(taints) if taints or not _selects(daemonset, line) else None
+
+
+def _selects(daemonset: DaemonSet, line: VerdictNode) -> bool:
+    return line.node is not None and daemonset.template.node_selector.items() <= line.node.labels.items()
 
 
 def _is_unexplained(pod: StartingPod, now_ns: int) -> bool:
@@ -217,17 +271,17 @@ def _generic_message(event: Event, node: str) -> str:
     """Return an event's message without the names of its pod, node and volume: the same for pods with one cause."""
     if any(words in event.message for words in _UNFINISHED):
         return ""
-    return _IDS.sub("", event.message.replace(event.involved_name, "").replace(node, ""))
+    return _PATHS.sub("", _IDS.sub("", event.message.replace(event.involved_name, "").replace(node, "")))
 
 
 def _with_common_errors(
     groups: Mapping[tuple[str, str], list[StartingPod]], messages: Mapping[str, str]
 ) -> dict[tuple[str, str], list[StartingPod]]:
-    """Return groups, with images that fail for the same network error merged into one without an image."""
+    """Return groups, with images that fail for the same error that is not theirs merged into one without an image."""
     joined: dict[tuple[str, str], list[StartingPod]] = {}
     by_error: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for key, pods in groups.items():
-        error = _network_error(messages[pods[0].key]) if key[0] == IMAGE else ""
+        error = _common_error(messages[pods[0].key]) if key[0] == IMAGE else ""
         if error:
             by_error[error].append(key)
         else:
@@ -238,9 +292,10 @@ def _with_common_errors(
     return joined
 
 
-def _network_error(message: str) -> str:
-    """Return the network error at the end of a message; empty for other messages."""
-    return next((error for error in _NETWORK_ERRORS if error in message), "")
+def _common_error(message: str) -> str:
+    """Return an error that is not about the image: of the network, or a registry and its answer; empty for others."""
+    server = _SERVER_ERROR.search(message)
+    return ": ".join(server.groups()) if server else next((error for error in _NETWORK_ERRORS if error in message), "")
 
 
 def only_zone(lines: Mapping[str, VerdictNode], names: Sequence[str]) -> tuple[str, ...]:
@@ -281,6 +336,7 @@ PROPERTIES: Final[Mapping[Shared, Callable[[VerdictNode], str]]] = {
     Shared.ZONE: lambda line: line.zone,
     Shared.POOL: lambda line: line.pool,
     Shared.IMAGE: lambda line: line.node.os_image if line.node is not None else "",
+    Shared.TYPE: lambda line: line.instance_type,
 }
 """Properties shared by nodes that can explain a crash or a silent kubelet, the likeliest first."""
 
@@ -293,7 +349,9 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     controllers = group_by(owned, lambda pod: pod.controller)
     told = _crash_messages(case) if controllers else {}
     for common, pods in _merged_failures(case, controllers):
-        yield _of_pods(pods, "", **_ends(pods, case.now_ns), **_difference_fields(common))
+        good = {name for pod in pods for name in case.running_on[pod.controller]}
+        agent = _agent_of_others(case, {pod.node for pod in pods}, good)
+        yield _of_pods(pods, "", agent=agent, **_ends(pods, case.now_ns), **_difference_fields(common))
     single = [pod for pods in controllers.values() if len(pods) < FEWEST_CRASHING for pod in pods]
     single = [pod for pod in single if case.now_ns - pod.since_ns >= CRASHED_NS]
     agents = [pod for pod in single if pod.owner.startswith(_DAEMONSET)]
@@ -307,7 +365,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
         runs = case.running_on.get(controller, {})
         older = 0 if runs else _older(case, pods)
-        difference = _difference(lines, nodes, runs, len(pods))
+        difference = _difference(lines, nodes, runs, pods)
         is_old = sum(case.now_ns - pod.since_ns >= CRASHED_NS for pod in pods) >= FEWEST_CRASHING
         if difference is None and not is_old:
             continue
@@ -322,6 +380,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             "container": pods[0].init_container,
             "is_newer": difference is not None and is_replaced and _is_newer(lines, pods, runs),
             "manner": Manner.CRASHING,
+            "agent": _agent_of_others(case, nodes, runs) if difference is not None else (),
             **_difference_fields(difference),
         }
         is_own = difference is not None or more["words"] or _serves_others(pods[0])
@@ -332,6 +391,18 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         for pods, older, more in joined if len(parts) >= FEWEST_ALIKE else parts:
             since_ns = min(pod.since_ns for pod in pods)
             yield _of_pods(pods, pods[0].image, since_ns=since_ns, others=older, **{**_ends(pods, case.now_ns), **more})
+
+
+def _agent_of_others(case: VerdictCase, bad: Collection[str], good: Collection[str]) -> tuple[str, ...]:
+    """Return the only DaemonSet of Kubernetes that serves all good nodes and no bad one, and what keeps it off."""
+    here = [line for line in case.nodes if line.name in bad]
+    there = [line for line in case.nodes if line.name in good]
+
+    def serves_others(daemonset: DaemonSet) -> bool:
+        is_needed = daemonset.key.startswith(_KUBE_SYSTEM) and all(_kept_off(daemonset, line) is None for line in there)
+        return is_needed and all(_kept_off(daemonset, line) is not None for line in here)
+
+    return absent_agent(case, here[0], serves_others) if here and there else ()
 
 
 def _older(case: VerdictCase, pods: Sequence[StartingPod]) -> int:
@@ -348,7 +419,7 @@ def _is_newer(lines: Mapping[str, VerdictNode], pods: Sequence[StartingPod], run
 
 def _serves_others(pod: StartingPod) -> bool:
     """Return whether other pods need a pod: their crashes are its consequence."""
-    return pod.owner.startswith(_DAEMONSET) or pod.key.startswith("kube-system/")
+    return pod.owner.startswith(_DAEMONSET) or pod.key.startswith(_KUBE_SYSTEM)
 
 
 def _difference_fields(difference: _Difference | None) -> dict[str, Any]:
@@ -364,7 +435,7 @@ def _difference_fields(difference: _Difference | None) -> dict[str, Any]:
 
 
 def _merged_failures(
-    case: VerdictCase, controllers: dict[str, list[StartingPod]], properties: Collection[Shared] = tuple(Shared)
+    case: VerdictCase, controllers: dict[str, list[StartingPod]], properties: Collection[Shared] = _OF_ALL
 ) -> Iterator[tuple[_Difference, list[StartingPod]]]:
     """Take the pods of several workloads that fail alike on nodes which share something, if their others run elsewhere.
 
@@ -449,7 +520,7 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield workloads without a ready pod for a while, with the pods that were evicted just before.
 
     Of a Deployment whose pods of another revision are ready, only the pods of this one are not.
-    Several workloads whose pods are not ready on certain nodes are one finding about these nodes.
+    Several workloads are one finding if their pods are not ready on certain nodes, or for the same probe or container.
     """
     lines = {line.name: line for line in case.nodes}
     owned = (pod for pod in case.unready if pod.controller and not pod.owner.startswith("Job/"))
@@ -461,6 +532,7 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         since_ns, manner = min(pod.since_ns for pod in pods), Manner.UNREADY_BY_NODES
         yield _of_pods(pods, "", since_ns=since_ns, detail=told, **{**_difference_fields(difference), "manner": manner})
     lone: list[StartingPod] = []
+    alike: defaultdict[tuple[object, ...], list[tuple[list[StartingPod], dict[str, Any]]]] = defaultdict(list)
     for controller, pods in groups.items():
         since_ns = max(pod.since_ns for pod in pods)
         is_silent = any(pod.node in lines and lines[pod.node].not_ready_ns is not None for pod in pods)
@@ -478,9 +550,15 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         evictions = [event for event in evictions if abs(since_ns - event.last_ns) <= TOGETHER_NS]
         level = FindingSeverity.WARNING if len(pods) >= FEWEST_CRASHING else FindingSeverity.INFO
         level = level if older >= len(pods) else FindingSeverity.ERROR
-        moved = pods_of(evictions)
+        moved, container = pods_of(evictions), pods[0].unready_container
         if is_late or not older or (moved and level is FindingSeverity.ERROR):
-            yield _of_late_pods(pods, Manner.NONE_READY, severity=level, others=older, detail=told, reasons=moved)
+            more = {"severity": level, "others": older, "detail": told, "reasons": moved, "container": container}
+            error = _PATHS.sub("", _IDS.sub("", told))
+            alike[(controller,) if older or moved else (error, container)].append((pods, more))
+    for parts in alike.values():
+        joined = [([*chain(*(pods for pods, _ in parts))], parts[0][1])]
+        for pods, more in joined if len(parts) >= FEWEST_ALIKE else parts:
+            yield _of_late_pods(pods, Manner.NONE_READY, **more)
     if lone:
         told = probed.get(lone[0].key, "") if len(lone) == 1 else ""
         yield _of_late_pods(lone, Manner.NONE_READY, severity=FindingSeverity.INFO, detail=told)
@@ -518,17 +596,19 @@ def _of_pods(pods: Sequence[StartingPod | OutlivedPod], *names: str, **more: Any
         names=(*names, *folded_names(owners)),
         nodes=len(nodes),
         pods=len(pods),
+        is_outdated=all(isinstance(pod, StartingPod) and pod.is_outdated for pod in pods),
         **given,
     )
 
 
 def _difference(
-    lines: Mapping[str, VerdictNode], bad: Sequence[str], good: Collection[str], pods: int
+    lines: Mapping[str, VerdictNode], bad: Sequence[str], good: Collection[str], pods: Sequence[StartingPod]
 ) -> _Difference | None:
     """Return the property that only the nodes with crashing pods share; None if there is none."""
-    is_sure = pods >= FEWEST_ALIKE and len({*good} - {*bad}) >= FEWEST_CRASHING
-    differences = _differences(lines, bad, good) if pods >= FEWEST_CRASHING else ()
-    return next((found for found in differences if is_sure or found.shared is Shared.PLATFORM), None)
+    is_sure = len(pods) >= FEWEST_ALIKE and len({*good} - {*bad}) >= FEWEST_CRASHING
+    known = (Shared.PLATFORM,) if not is_sure else tuple(Shared) if pods[0].owner.startswith(_DAEMONSET) else _OF_ALL
+    differences = _differences(lines, bad, good) if len(pods) >= FEWEST_CRASHING else ()
+    return next((found for found in differences if found.shared in known), None)
 
 
 def _differences(

@@ -283,6 +283,7 @@ class Shared(StrEnum):
     FAMILY = "family"
     """The family of their instance types, or the type if that has none."""
     ZONE = "zone"
+    TYPE = "type"
     POOL = "pool"
     IMAGE = "image"
     """The release of their operating system."""
@@ -472,6 +473,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Pod counts of its only PodDisruptionBudget."""
     others: int = 0
     """Nodes that the same disruption budget blocks without drift; ready pods of other revisions."""
+    is_outdated: bool = False
+    """Whether its pods have a revision that their StatefulSets no longer have."""
     is_newer: bool = False
     """Whether its pods started after those that run, and long after their nodes."""
     used_by: tuple[str, ...] = ()
@@ -500,7 +503,7 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     expires_ns: int | None = None
     """When its node expires."""
     container: str = ""
-    """The init container of its pods that crashes, or that has not finished."""
+    """The init container of its pods that crashes, or that has not finished; their only container that is not ready."""
     at_once: int | None = None
     """Number of its nodes that disruption budgets let go at once; 0 if none now, None if all."""
     closed_until_ns: int | None = None
@@ -685,6 +688,10 @@ class StartingPod(msgspec.Struct, frozen=True):
     """The init container that waits, or that others wait for; empty if another container does."""
     finalizers: tuple[str, ...] = ()
     """Its finalizers, if it is being deleted."""
+    unready_container: str = ""
+    """A container of it that is not ready, if others are."""
+    is_outdated: bool = False
+    """Whether its StatefulSet no longer has its revision, but waits for it to start."""
     restarts: int = 0
     exited_ns: int = 0
     """When its container ended last; 0 if unknown."""
@@ -791,6 +798,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Whether Karpenter repairs unhealthy nodes; None if unknown."""
     refusals: Sequence[LaunchRefusal] = ()
     """Refused launches, as far back as events are kept."""
+    addresses: Mapping[str, int] = MappingProxyType({})
+    """Addresses for pods, without prefix delegation, of nodes that have used them all and accept more pods."""
     advice: AdviceReport | None = None
     """None until the rules have run."""
     unchecked: Sequence[str] = ()

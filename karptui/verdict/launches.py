@@ -28,14 +28,13 @@ from karptui.karpenter.nodeclaim import (
 from karptui.karpenter.nodeclass import EC2_KIND, METADATA_ENDPOINT, NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Condition, Event, condition_of
-from karptui.kube.taints import HARD_EFFECTS, untolerated
 from karptui.kube.timestamps import ABSENT_NS, HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import count_text
 from karptui.kube.workload import DaemonSet
 from karptui.pending.causes import Cause
 from karptui.provisioning.pool_order import served_pools
 from karptui.verdict.blocked import lacks_some, sum_of, why_not_ready
-from karptui.verdict.containers import PROPERTIES
+from karptui.verdict.containers import PROPERTIES, SHARED_WORDS, absent_agent
 from karptui.verdict.controller import has_leader, is_running
 from karptui.verdict.finding import (
     ClusterFinding,
@@ -68,8 +67,6 @@ _NO_DEPENDENTS: Final = ("Ready", "NodeRegistrationHealthy")
 """Conditions that the condition Ready does not follow from."""
 _UNREGISTERED: Final = "RegistrationFailed"
 """Reason of the condition NodeRegistrationHealthy if launched instances do not become nodes."""
-SHARED_WORDS: Final = {"agent", "aws", "azure", "com", "csi", "io", "k8s", "node", "org", "sh"}
-"""Words in names of DaemonSets, or domains, of different projects."""
 _NETWORK_AGENTS: Final = frozenset({"antrea", "aws-node", "calico", "canal", "cilium", "flannel", "kindnet", "weave"})
 """Names of CNI DaemonSets, or words in them; next to ``aws-node`` others enforce policies only."""
 _NO_NETWORK: Final = "NetworkPluginNotReady"
@@ -645,31 +642,19 @@ def _missing_agent(case: VerdictCase, line: VerdictNode) -> tuple[str, ...]:
     It tolerates a startup taint by its key, whose domain names its project: ``fsx.csi.aws.com`` belongs to
     ``fsx-csi-node``. On a node without a network it is the network agent.
     """
-    claim = line.claim
-    if claim is None or line.node is None:
+    if line.claim is None or line.node is None:
         return ()
-    domains = {taint.key: {*taint.key.partition("/")[0].split(".")} - SHARED_WORDS for taint in claim.startup_taints}
+    taints = line.claim.startup_taints
+    domains = {taint.key: {*taint.key.partition("/")[0].split(".")} - SHARED_WORDS for taint in taints}
     agents = _NETWORK_AGENTS if _NO_NETWORK in why_not_ready([line]) else frozenset[str]()
-    missing = list[tuple[DaemonSet, list[str]]]()
-    for daemonset in case.daemonsets:
-        template, words = daemonset.template, set(daemonset.name.split("-"))
-        keys = {toleration.key for toleration in template.tolerations}
-        is_agent = not agents.isdisjoint({daemonset.name, *words})
-        if not is_agent and not any(words & own for key, own in domains.items() if keys & {key, ""}):
-            continue
-        taints = [str(t) for t in untolerated(claim.taints, template.tolerations) if t.effect in HARD_EFFECTS]
-        if not taints and _selects(daemonset, line):
-            return ()
-        missing.append((daemonset, taints))
-    if len(missing) != 1:  # of several DaemonSets of a project any may be the one
-        return ()
-    ((daemonset, taints),) = missing
-    # A selector that fits no node at all is not about this one.
-    return (daemonset.key, *taints) if taints or any(_selects(daemonset, other) for other in case.nodes) else ()
 
+    def is_agent(daemonset: DaemonSet) -> bool:
+        words = set(daemonset.name.split("-"))
+        keys = {toleration.key for toleration in daemonset.template.tolerations}
+        of_network = not agents.isdisjoint({daemonset.name, *words})
+        return of_network or any(words & own for key, own in domains.items() if keys & {key, ""})
 
-def _selects(daemonset: DaemonSet, line: VerdictNode) -> bool:
-    return line.node is not None and daemonset.template.node_selector.items() <= line.node.labels.items()
+    return absent_agent(case, line, is_agent)
 
 
 def _daemonsets(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:

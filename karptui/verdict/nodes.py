@@ -14,16 +14,15 @@ from karptui.disruption.churn.life import TERMINATING
 from karptui.disruption.churn.moves import EVICTED, KUBELET, is_eviction
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import BY_INTERRUPTION, INSTANCE_ENDS, INSTANCE_EVENTS, INTERRUPTIONS
-from karptui.karpenter.labels import DISRUPTED_TAINT, GROUP, SPOT
-from karptui.karpenter.nodeclaim import NodeClaim, pool_in_name
+from karptui.karpenter.labels import DISRUPTED_TAINT, SPOT
+from karptui.karpenter.nodeclaim import pool_in_name
 from karptui.kube.group import group_by
 from karptui.kube.objects import Event, Node, condition_of
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import nano
-from karptui.kube.taints import HARD_EFFECTS, Taint
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
-from karptui.verdict.churn import TERMINATION_HANDLER
+from karptui.verdict.churn import is_foreign
 from karptui.verdict.containers import PROPERTIES, SYSTEM_OOM, only_zone
 from karptui.verdict.controller import is_running
 from karptui.verdict.finding import (
@@ -544,18 +543,11 @@ def _leftover_taints(case: VerdictCase) -> Iterator[ClusterFinding]:
         ready = line.node.ready
         if ready is not None and case.now_ns - ready.last_transition_ns >= CORDONED_NS:
             is_idle = case.sees_pods and not line.pods and bool(case.pending)
-            left = (t for t in line.node.taints if t.key == OUT_OF_SERVICE or (is_idle and _is_foreign(t, line.claim)))
+            left = (t for t in line.node.taints if t.key == OUT_OF_SERVICE or (is_idle and is_foreign(t, line.claim)))
             for key in {taint.key for taint in left}:
                 groups[key].append(line)
     for key, lines in groups.items():
         yield _of_nodes(FindingCode.CORDONED, lines, is_priced=True, detail=key, manner=Manner.TAINTED)
-
-
-def _is_foreign(taint: Taint, claim: NodeClaim | None) -> bool:
-    """Return whether a node has a taint that neither Karpenter nor Kubernetes has put there."""
-    own = claim is None or any(map(taint.matches, (*claim.taints, *claim.startup_taints)))
-    is_known = any(word in taint.key for word in ("kubernetes.io/", GROUP, TERMINATION_HANDLER))
-    return not own and not is_known and taint.effect in HARD_EFFECTS
 
 
 def _old_kubelets(case: VerdictCase) -> Iterator[ClusterFinding]:

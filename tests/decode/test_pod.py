@@ -204,9 +204,10 @@ def test_reads_which_container_ran_out_of_memory(read: Read) -> None:
     ("[app proxy]", "proxy", ""),
     ("[app]", "app proxy", ""),
     ("[c-1]", "proxy", ""),
-    ("[app]", "", ""),
+    ("[app]", "", "app"),
+    ("[app proxy]", "", ""),
 ])  # fmt: skip
-def test_reads_which_container_is_not_ready_while_another_restarts(
+def test_reads_which_container_is_not_ready_while_another_is_or_restarts(
     read: Read, unready: str, restarted: str, named: str
 ) -> None:
     last = {"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": CREATED}}

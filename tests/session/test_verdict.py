@@ -16,6 +16,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import ContainerRequests, Pod, PodTrouble, PodVolume
 from karptui.kube.quantity import NANO
 from karptui.kube.taints import Toleration
+from karptui.kube.workload import Workload
 from karptui.pending.report_steps import report_of_pending
 from karptui.serving.lists import lists_of
 from karptui.session.cluster_view import ClusterView
@@ -44,6 +45,7 @@ from tests.builders import (
     a_pod,
     a_requirement,
     amounts,
+    an_event,
     an_owner,
 )
 from tests.builders.clusters import state_of
@@ -342,6 +344,51 @@ def test_pods_of_another_revision_count_until_they_are_deleted(
     assert told_of_pods(*new, *deleted) == told_of_pods(*new)
 
 
+@pytest.mark.parametrize(("running", "waiting", "host_network", "is_told"), [
+    (27, 2, False, True),
+    (25, 4, False, True),
+    (27, 2, True, False),
+    (10, 40, False, False),
+    (40, 2, False, False),
+])  # fmt: skip
+def test_nodes_that_accept_more_pods_than_they_have_addresses_are_named(
+    running: int, waiting: int, *, host_network: bool, is_told: bool
+) -> None:
+    """An m5.large has 27 addresses for pods; with prefix delegation more pods run there."""
+    node = a_node(name="node-1", pods="110")
+    pods = [
+        a_pod(name=f"web-{n}", node="node-1", phase="Running", is_host_network=host_network) for n in range(running)
+    ]
+    late = {"start_ns": NOW_NS - HOUR_NS, "phase": "Pending", "waiting_reason": "ContainerCreating"}
+    pods += [replace(a_pod(name=f"late-{n}", node="node-1"), **late) for n in range(waiting)]
+    message = 'plugin type="aws-cni" failed (add): add cmd: failed to assign an IP address to container'
+    event = an_event(about="Pod/default/late-0", reason="FailedCreatePodSandBox", message=message)
+    found = verdict_of_view(a_view(Inventory(nodes=(node,), pods=tuple(pods), events=(event,))), NOW_NS)
+    texts = [sentence(finding, NOW_NS, {}) for finding in found]
+    told = "the node accepts more pods (maxPods) than it has addresses (27 without prefix delegation)"
+    assert any(text.endswith(told) for text in texts) is is_told
+
+
+@pytest.mark.parametrize(("revisions", "is_told"), [
+    (("pg-1", "pg-1"), True),
+    (("pg-1", "pg-3"), True),
+    (("pg-1", "pg-2"), False),
+    (("pg-2", "pg-3"), False),
+    ((), False),
+])  # fmt: skip
+def test_a_pod_whose_revision_its_stateful_set_no_longer_has_must_be_deleted(
+    revisions: tuple[str, ...], *, is_told: bool
+) -> None:
+    owner = an_owner(kind="StatefulSet", name="pg", api_version="apps/v1")
+    pod = a_pod(name="pg-0", node="node-1", owner=owner, labels={"controller-revision-hash": "pg-2"})
+    pod = replace(pod, phase="Pending", waiting_reason="ImagePullBackOff", start_ns=NOW_NS - HOUR_NS)
+    pg = Workload(name="pg", namespace="default", api_version="apps/v1", kind="StatefulSet", revisions=revisions)
+    inventory = Inventory(nodes=(a_node(name="node-1"),), pods=(pod,), workloads=(pg,))
+    texts = [sentence(finding, NOW_NS, {}) for finding in verdict_of_view(a_view(inventory), NOW_NS)]
+    told = "; its StatefulSet has another revision now: delete the pod to get it"
+    assert any(text.endswith(told) for text in texts) is is_told
+
+
 INITIALIZES = {"phase": "Pending", "waiting_reason": "PodInitializing"}
 
 
@@ -351,7 +398,7 @@ INITIALIZES = {"phase": "Pending", "waiting_reason": "PodInitializing"}
     ({"restarts": 12, "exit_reason": "Completed"}, "has been ready for 20m"),
     ({"restarts": 12, "exited_ns": NOW_NS - 16 * MINUTE_NS}, "has been ready for 20m"),
     ({"restarts": 12, "trouble": PodTrouble(outliving=("dind",))}, "has been ready for 20m"),
-    ({"restarts": 12, "trouble": PodTrouble(unready_container="app")}, "has been ready for 20m"),
+    ({"restarts": 12, "trouble": PodTrouble(unready_container="app")}, "has been ready for 20m: container app is not"),
     ({"restarts": 12, **INITIALIZES}, "init container migrate crashes (exit code 1)"),
     ({"restarts": 2, **INITIALIZES}, "wait for the init container migrate"),
 ])  # fmt: skip

@@ -9,10 +9,11 @@ from karptui.advice.report import AdviceReport
 from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.kube.objects import Event
+from karptui.kube.taints import Taint
 from karptui.verdict.churn import churn_findings
 from karptui.verdict.finding import VerdictCase, VerdictNode
 from karptui.views.verdict.sentence import sentence
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_nodeclaim, a_nodepool, an_event
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_nodepool, an_event
 
 FROM_TO = ("Scaled up replica set web-7d9 from 6 to 24", "Scaled down replica set web-7d9 from 24 to 6")
 TO_FROM = ("Scaled up replica set web-7d9 to 24 from 6", "Scaled down replica set web-7d9 to 6 from 24")
@@ -106,6 +107,28 @@ def test_a_drift_loop_names_the_drift_reason_of_new_nodes() -> None:
     nodes = [VerdictNode(claim.name, "apps", claim, has_node=True) for claim in claims]
     [finding] = churn_findings(VerdictCase(now_ns=NOW_NS, advice=AdviceReport(loops=(loop,)), nodes=nodes))
     assert finding.reasons == ("Drifted", "K8sVersionDrift")
+
+
+@pytest.mark.parametrize(("key", "declared", "reason", "is_told"), [
+    ("cni/agent-not-ready", "", Removal.EMPTY, True),
+    ("cni/agent-not-ready", "cni/agent-not-ready", Removal.EMPTY, False),
+    ("node.kubernetes.io/not-ready", "", Removal.EMPTY, False),
+    ("cni/agent-not-ready", "", Removal.UNDERUTILIZED, False),
+])  # fmt: skip
+def test_a_taint_that_startup_taints_lack_explains_empty_new_nodes(
+    key: str, declared: str, reason: Removal, *, is_told: bool
+) -> None:
+    loop = Loop(
+        kind=LoopKind.SHORT_LIVED, pool="apps", times=9, first_ns=NOW_NS, last_ns=NOW_NS, reasons=((reason, 9),)
+    )
+    startup = (Taint(declared, "NoSchedule"),) if declared else ()
+    claim, node = a_nodeclaim(stage="Registered", startup_taints=startup), a_node(taints=(Taint(key, "NoSchedule"),))
+    nodes = [VerdictNode("n1", "apps", claim, has_node=True, node=node)]
+    pools = (a_nodepool(name="apps", consolidate_after_ns=MINUTE_NS),)
+    case = VerdictCase(now_ns=NOW_NS, advice=AdviceReport(loops=(loop,)), nodes=nodes, pools=pools)
+    [text] = [sentence(finding, NOW_NS, {}) for finding in churn_findings(case)]
+    assert (f"taint {key}, which its startupTaints lack" in text) is is_told
+    assert ("consolidateAfter is 60s" in text) is not is_told
 
 
 @pytest.mark.parametrize(

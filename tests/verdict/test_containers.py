@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from karptui.kube.taints import Taint, Toleration
 from karptui.verdict.containers import (
     crashing_findings,
     outlived_findings,
@@ -21,7 +22,7 @@ from karptui.verdict.containers import (
 from karptui.verdict.finding import ClusterFinding, OutlivedPod, StartingPod, VerdictCase, VerdictNode
 from karptui.verdict.verdict import verdict_of
 from karptui.views.verdict.sentence import sentence
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, an_event
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_daemonset, a_node, a_nodeclaim, an_event
 
 FAMILY = "karpenter.k8s.aws/instance-family"
 
@@ -239,6 +240,104 @@ def start_text(errors: dict[str, str], *, zone: str = "a", **given: Any) -> list
     ]
     lines = [*(a_line(pod.node, zone=zone) for pod in pods), a_line("other", zone="a")]
     return told(starting_findings, nodes=lines, starting=pods, **given)
+
+
+PROBED = 'Readiness probe failed: Get "http://10.1.0.{}:80{}/{}": {}'
+
+
+@pytest.mark.parametrize(("errors", "container", "count"), [
+    (("timeout", "timeout", "timeout"), "", 1),
+    (("timeout", "timeout", "refused"), "", 3),
+    (("timeout", "timeout"), "", 2),
+    (("", "", ""), "proxy", 1),
+])  # fmt: skip
+def test_workloads_without_a_ready_pod_are_one_finding_if_they_fail_alike(
+    errors: Sequence[str], container: str, count: int
+) -> None:
+    pods = [
+        replace(pod, key=f"shop/w{n}-{pod.key[-1]}", owner=f"Deployment/shop/w{n}", controller=f"uid-{n}",
+                waiting_reason="", unready_container=container)
+        for n in range(len(errors))
+        for pod in crashing(["n1", "n2"])
+    ]  # fmt: skip
+    events = [
+        an_event(about=f"Pod/{pod.key}", reason="Unhealthy", message=PROBED.format(i, i % 3, f"w{i}", errors[i // 2]))
+        for i, pod in enumerate(pods)
+        if errors[i // 2]
+    ]
+    texts = told(unready_findings, nodes=[a_line("n1"), a_line("n2")], unready=pods, events=events)
+    assert len(texts) == count
+    assert texts[0].startswith(f"none of the {6 if count == 1 else 2} pods shop/w0-{{0,1}}")
+    assert texts[0].endswith("has been ready for 60m: container proxy is not") is bool(container)
+
+
+@pytest.mark.parametrize(("error", "end"), [
+    ("unexpected status from HEAD request to https://reg.example/v2/{}/manifests/1: 503 Service Unavailable",
+     "their images cannot be pulled: reg.example: 503 Service Unavailable"),
+    ("failed to resolve reference {}: 404 Not Found", ""),
+    ("unexpected status from HEAD request to https://{}.example/v2/x/manifests/1: 503 Service Unavailable", ""),
+])  # fmt: skip
+def test_images_of_a_registry_that_does_not_answer_are_one_finding(error: str, end: str) -> None:
+    texts = start_text({name: error.format(name) for name in ("web", "api", "cart")})
+    assert len(texts) == (1 if end else 3)
+    assert texts[0].endswith(end)
+
+
+@pytest.mark.parametrize(("servers", "count"), [(("nfs", "nfs"), 1), (("nfs", "smb"), 2)])
+def test_mounts_that_fail_alike_are_one_finding_whatever_their_paths(servers: Sequence[str], count: int) -> None:
+    pods = [StartingPod(f"shop/w{n}-0", "n1", NOW_NS - HOUR_NS, "ContainerCreating") for n in range(2)]
+    words = "Output: mount: refused for {0}:/share-{1} on /var/lib/kubelet/pods/{1}/mount"
+    events = [
+        an_event(about=f"Pod/{pod.key}", reason="FailedMount", message=words.format(servers[n], n))
+        for n, pod in enumerate(pods)
+    ]
+    assert len(told(starting_findings, nodes=[a_line("n1")], starting=pods, events=events)) == count
+
+
+@pytest.mark.parametrize(("owner", "is_told"), [("DaemonSet/obs/agent", True), ("Deployment/ml/embed", False)])
+def test_an_instance_type_in_common_is_named_for_daemonsets_only(owner: str, *, is_told: bool) -> None:
+    lines = [replace(a_line(f"n{n}"), instance_type="m6i.large" if n < 2 else "m6i.4xlarge") for n in range(5)]
+    pods = [replace(pod, owner=owner) for pod in crashing(["n2", "n3", "n4"])]
+    assert ("on m6i.4xlarge nodes and run on m6i.large nodes" in crash_text(lines, pods, ["n0", "n1"])) is is_told
+
+
+@pytest.mark.parametrize(("selectors", "is_told"), [
+    (({"family": "m6i"},), True),
+    (({},), False),
+    (({"family": "m6a"},), False),
+    (({"family": "m6i"}, {"family": "m6i"}), False),
+])  # fmt: skip
+def test_the_daemonset_that_nodes_with_crashing_pods_lack_is_named(
+    selectors: Sequence[dict[str, str]], *, is_told: bool
+) -> None:
+    labels = [{FAMILY: selector["family"]} if selector else {} for selector in selectors]
+    daemonsets = [a_daemonset(name=f"proxy-{n}", node_selector=label) for n, label in enumerate(labels)]
+    lines = [*(a_line(f"bad-{n}", family="m6a") for n in range(3)), *(a_line(f"good-{n}") for n in range(2))]
+    [text] = told(crashing_findings, nodes=lines, crashing=crashing(["bad-0", "bad-1", "bad-2"]),
+                  daemonsets=daemonsets, running_on={"uid": {"good-0": NOW_NS, "good-1": NOW_NS}})  # fmt: skip
+    assert ("on m6a nodes, where DaemonSet kube-system/proxy-0 does not run, and run on m6i nodes" in text) is is_told
+
+
+@pytest.mark.parametrize(("name", "tolerations", "is_told"), [
+    ("ebs-csi-node", (), True),
+    ("ebs-csi-node", (Toleration("team", "Exists"),), False),
+    ("efs-csi-node", (), False),
+])  # fmt: skip
+def test_the_daemonset_of_a_missing_volume_driver_is_named(
+    name: str, tolerations: Sequence[Toleration], *, is_told: bool
+) -> None:
+    claim = a_nodeclaim(taints=(Taint("team", "NoSchedule", "db"),))
+    pod = StartingPod("db/pg-0", "n1", NOW_NS - HOUR_NS, "ContainerCreating")
+    message = "CSINode n1 does not contain driver ebs.csi.aws.com"
+    [text] = told(
+        starting_findings,
+        nodes=[replace(a_line("n1"), claim=claim)],
+        starting=[pod],
+        events=[an_event(about="Pod/db/pg-0", reason="FailedAttachVolume", message=message)],
+        daemonsets=[a_daemonset(name=name, tolerations=tolerations)],
+    )
+    named = ", and DaemonSet kube-system/ebs-csi-node does not tolerate team=db:NoSchedule"
+    assert text.endswith(named) is is_told
 
 
 def test_missing_images_are_separate_findings() -> None:

@@ -192,6 +192,8 @@ def _churn(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     )
     text = f"Node churn loop in {pool}: {nodes_text(finding)} removed{short}{span}{why}"
     pause = f"{setting} is {span_text(int(finding.detail) * NS_PER_SECOND)}" if finding.detail else ""
+    if finding.words:
+        pause = f"its new nodes get the taint {finding.words}, which its startupTaints lack, so others are launched too"
     return "; ".join(filter(None, (text, evictions, pause)))
 
 

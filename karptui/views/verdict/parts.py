@@ -18,6 +18,7 @@ NAMED: Final = 2
 SHARED: Final[Mapping[str, str]] = {
     "platform": "{}",
     "family": "{} nodes",
+    "type": "{} nodes",
     "zone": "nodes in {}",
     "pool": "nodes of NodePool {}",
     "image": "nodes with {}",
@@ -157,6 +158,15 @@ def preempted(finding: ClusterFinding) -> str:
     count = finding.pending.preempted
     which = "those workloads" if len(finding.pending.names) > 1 else "that workload"
     return f"; {count_text(count)} of {which} preempted in the last hour" if count >= _MANY_PREEMPTED else ""
+
+
+def absent_agent(finding: ClusterFinding) -> str:
+    """Return that a DaemonSet does not run on the nodes, and why; nothing without one."""
+    if not finding.agent:
+        return ""
+    daemonset, *taints = finding.agent
+    does = f"tolerate {first_of(taints, NAMED)}" if taints else "select such nodes"
+    return f", and DaemonSet {daemonset} does not {does}"
 
 
 def of_pools(finding: ClusterFinding) -> str:

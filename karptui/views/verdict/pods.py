@@ -14,6 +14,7 @@ from karptui.views.verdict.parts import (
     SHARED,
     Reasons,
     Say,
+    absent_agent,
     last_text,
     lasting,
     names_text,
@@ -39,6 +40,7 @@ _ENDED_FOR: Final = ("Liveness probe", "Startup probe", "PostStartHook", "Exec l
 """Beginnings of the kubelet's words about probes and hooks for which it ends a container."""
 _RUNTIME: Final = re.compile(r".*unable to start container process: (?:error during container init: )?", re.DOTALL)
 """What precedes the words of a container runtime about a command."""
+_NO_SPACE: Final = "no space left on device"
 _ATTACHED: Final = re.compile(r'Multi-Attach error for volume "[^"]+" Volume is already exclusively attached .*')
 _OUTPUT: Final = re.compile(r".*\bOutput: (?:mount: /\S+ )?", re.DOTALL)
 """What precedes the words of a mount command in an error: the command and its arguments."""
@@ -89,7 +91,12 @@ def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
 
 
 def _pods_not_starting(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
-    return _BY_MANNER.get(finding.manner, _starting)(finding, now_ns, reasons)
+    text = _BY_MANNER.get(finding.manner, _starting)(finding, now_ns, reasons)
+    if not finding.is_outdated:
+        return text
+    sets = verb(finding.pods, "its StatefulSet has another revision", "their StatefulSets have other revisions")
+    get = f"delete {verb(finding.pods, 'the pod to get it', 'the pods to get them')}"
+    return f"{text}; {sets} now: {get}"
 
 
 def _rejected(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -134,11 +141,12 @@ def _crashing_apart(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         others = f"the other pods of these workloads, on {first_of(good, NAMED)}, are ready"
         ready = f"have not been ready{lasting(finding, now_ns)}; {others}"
         return f"{those} on {bad} {ready}{why}"
-    crash, apart = f"{those} crash again and again", f"on {bad} and run on {first_of(good, NAMED)}"
+    absent = f", where DaemonSet {finding.agent[0]} does not run," if finding.agent else ""
+    crash, apart = f"{those} crash again and again", f"on {bad}{absent} and run on {first_of(good, NAMED)}"
     if finding.manner == "by-nodes":
         newer = "; they are also newer, so a change since may be the cause" if finding.is_newer else ""
         return f"{crash}{_exit_words(finding)} {apart}{newer}"
-    return f"{crash} {apart}: image {image} may have no build for {bad}"
+    return f"{crash} {apart}{'' if absent else f': image {image} may have no build for {bad}'}"
 
 
 def _late(finding: ClusterFinding) -> str:
@@ -174,6 +182,7 @@ def _unready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         ready = f"though {counted(finding.others, 'pod')} of another revision {verb(finding.others, 'is', 'are')}"
         other = ready if finding.others else other
         none = f"{_late(finding)} not been ready{lasting(finding, now_ns)}, {other}"
+    none += f": container {finding.container} is not" if finding.container else ""
     return f"{none}{f': {quoted(finding.detail)}' if finding.detail else ''}{before}"
 
 
@@ -207,16 +216,25 @@ def _starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     message = _OUTPUT.sub("mount failed: ", _VOLUME_OF.sub("", _RPC.sub("", message)))
     if image:
         cause = message.rpartition(f'{image}": ')[2]
+        cause = _NO_SPACE if cause.endswith(_NO_SPACE) else quoted(cause)
         secret = f"; {quoted(finding.words)}" if finding.words else ""
-        return f"{text}: image {image} cannot be pulled: {quoted(cause)}{secret}"
+        return f"{text}: image {image} cannot be pulled: {cause}{secret}"
     if finding.container:
         return (
             f"{text}: {verb(finding.pods, 'its', 'their')} containers wait for the init container {finding.container}"
         )
     if "failed to assign an IP address" in message or "add cmd: failed" in message:
         message = "the CNI assigns no IP address"
+        if finding.reasons:
+            accept, have = (
+                verb(finding.nodes, "the node accepts", "the nodes accept"),
+                verb(finding.nodes, "it has", "they have"),
+            )
+            message += (
+                f": {accept} more pods (maxPods) than {have} addresses ({finding.reasons[0]} without prefix delegation)"
+            )
     who = "the volume driver" if reason in VOLUME_FAILURES else "the node"
-    return f"{text}: {reason}{f': {quoted(message, who)}' if message else ''}"
+    return f"{text}: {reason}{f': {quoted(message, who)}' if message else ''}{absent_agent(finding)}"
 
 
 def _idle(finding: ClusterFinding, _: int, __: Reasons) -> str:

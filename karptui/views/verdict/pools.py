@@ -13,6 +13,7 @@ from karptui.views.verdict.parts import (
     NAMED,
     Reasons,
     Say,
+    absent_agent,
     after,
     age_in_brackets,
     dead_webhook_text,
@@ -179,9 +180,7 @@ def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.overlays:
         promise = verb(len(finding.overlays), "promises", "promise")
         why += f", which {of_kind('NodeOverlay', finding.overlays)} {promise}"
-    if finding.agent:
-        does = f"tolerate {first_of(finding.agent[1:], NAMED)}" if finding.agent[1:] else "select such nodes"
-        why += f", and DaemonSet {finding.agent[0]} does not {does}"
+    why += absent_agent(finding)
     still = f"{verb(finding.nodes, 'is', 'are')} still not initialized{after(finding, now_ns)}"
     return f"{nodes} {still}{why}{pods_pending(finding)}"
 
