@@ -68,6 +68,7 @@ from tests.incidents import (
     workloads,
     workloads_and_addons,
     workloads_together,
+    workloads_with_one_cause,
 )
 from tests.incidents.incident import INCIDENTS
 
@@ -137,6 +138,7 @@ MODULES = (
     workloads_together,
     workloads_and_addons,
     revisions,
+    workloads_with_one_cause,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]
