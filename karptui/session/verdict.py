@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -34,7 +34,7 @@ from karptui.karpenter.labels import (
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.karpenter.pod_predicates import is_stuck_terminating, tolerates_disrupted
 from karptui.kube import resources
-from karptui.kube.objects import Event, Node, controller_of
+from karptui.kube.objects import Node, controller_of
 from karptui.kube.pod import DO_NOT_SCHEDULE, INITIALIZING, NOT_STARTED, OOM_KILLED, RUN_FAILED, Pod, lost_pods
 from karptui.kube.taints import untolerated
 from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
@@ -99,8 +99,11 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
     metrics = view.evidence.metrics
     has_counters = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
     events = [*view.state.events.values(), *events_of_workloads(view, now_ns), *events_of_jobs(view, now_ns, pause)]
-    replicas = _sets_with_refused_pods(view, events)
-    pods = _pods(view, replicas.keys(), pause)
+    refused = {
+        f"{e.involved_kind}/{e.involved_namespace}/{e.involved_name}" for e in events if e.reason == FAILED_CREATE
+    }
+    created = _created(view, refused, pause)
+    pods = _pods(view, pause)
     events += events_of_pods(view, pods.failed, pause)
     _add_restarted(pods, now_ns)
     for failing in (pods.starting, pods.crashing):
@@ -134,7 +137,8 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
             idle=_idle(view, pods, pause) if Kind.POD not in hidden else (),
             pools_of=_pools_of_moved(view, pause),
             running_on=_running_on(view, pods, pause),
-            replicas={key: (pods.counts[key], count) for key, count in replicas.items() if Kind.POD not in hidden},
+            replicas=dict(_replicas(view, created, refused)) if Kind.POD not in hidden else {},
+            newest_pods={owner: max(created) for owner, created in created.items()},
             unobserved=unobserved(view, now_ns, pause) if from_file else Unobserved(),
             repair_policies=policies_of(tuple(view.state.nodepools.values()), view.evidence.settings),
             repairs=_repairs(view),
@@ -362,13 +366,12 @@ class _PodsByFinding(NamedTuple):
     """Of Jobs; finished except for a container that keeps running."""
     failed: list[Pod]
     """Failed themselves, not only their containers."""
-    counts: Counter[str]
-    """Active pods by the given ReplicaSets, StatefulSets and Jobs (``Kind/namespace/name``)."""
 
 
-def _pods(view: ClusterView, sets: AbstractSet[str], pause: Pause) -> _PodsByFinding:
+def _pods(view: ClusterView, pause: Pause) -> _PodsByFinding:
     """Return the pods that findings are about, in one pass over all pods."""
-    pods, origins = _PodsByFinding([], [], [], [], [], [], [], [], [], [], [], Counter()), OriginIndex(OwnerIndex(()))
+    pods = _PodsByFinding([], [], [], [], [], [], [], [], [], [], [])
+    origins = OriginIndex(OwnerIndex(()))
     namespaces = namespaces_of(view.evidence.controller)
     for pod in with_pauses([*view.state.pods.values()], pause):
         if is_karpenter(pod, namespaces):
@@ -390,9 +393,7 @@ def _pods(view: ClusterView, sets: AbstractSet[str], pause: Pause) -> _PodsByFin
             pods.resizing.append(replace(_late_pod(pod, origins), since_ns=pod.trouble.resize_pending_ns))
         if pod.trouble.failure or (pod.trouble.outliving and pod.is_active and _is_of_job(pod)):
             (pods.failed if pod.trouble.failure else pods.outlived).append(pod)
-        if sets and pod.is_active and (owner := controller_of(pod.owners)) is not None:
-            pods.counts.update({f"{owner.kind}/{pod.namespace}/{owner.name}"} & sets)
-    for found in pods[:-1]:
+    for found in pods:
         found.sort(key=attrgetter("key"))
     return pods
 
@@ -551,17 +552,28 @@ def _used_up_addresses(view: ClusterView, starting: Sequence[StartingPod]) -> di
     return full
 
 
-def _sets_with_refused_pods(view: ClusterView, events: Iterable[Event]) -> dict[str, int]:
-    """Return the wanted pods of ReplicaSets, StatefulSets and Jobs (``Kind/namespace/name``) whose pods are refused."""
-    events = [event for event in events if event.reason == FAILED_CREATE]
-    replicas: dict[str, int] = {}
-    for kind in (Kind.REPLICASET, Kind.STATEFULSET, Kind.JOB):
-        sets = view.state.of(kind) if events else {}
-        for event in events:
-            workload = sets.get(f"{event.involved_namespace}/{event.involved_name}")
-            if event.involved_kind == kind and workload is not None and (workload.replicas or workload.job):
-                replicas[f"{kind}/{workload.key}"] = workload.job.wanted if workload.job else workload.replicas or 0
-    return replicas
+def _created(view: ClusterView, owners: AbstractSet[str], pause: Pause) -> dict[str, list[int]]:
+    """Return when the active pods of the given owners (``Kind/namespace/name``) were created."""
+    created = defaultdict[str, list[int]](list)
+    for pod in with_pauses([*view.state.pods.values()] if owners else [], pause):
+        owner = controller_of(pod.owners)
+        key = f"{owner.kind}/{pod.namespace}/{owner.name}" if owner is not None else ""
+        if key in owners and pod.is_active:
+            created[key].append(pod.created_ns)
+    return created
+
+
+def _replicas(
+    view: ClusterView, created: Mapping[str, Sequence[int]], owners: Iterable[str]
+) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the running and wanted pods of the given ReplicaSets, StatefulSets and Jobs, if they are known."""
+    for owner in owners:
+        kind, _, key = owner.partition("/")
+        sets = view.state.of(Kind(kind)) if kind in (Kind.REPLICASET, Kind.STATEFULSET, Kind.JOB) else {}
+        workload = sets.get(key)
+        if workload is not None and (workload.replicas or workload.job):
+            wanted = workload.job.wanted if workload.job else workload.replicas or 0
+            yield owner, (len(created.get(owner, ())), wanted)
 
 
 def _stuck_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from karptui.kube.objects import Event
-from karptui.kube.timestamps import MINUTE_NS
+from karptui.kube.timestamps import ABSENT_NS, MINUTE_NS
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
 
 FAILED_CREATE: Final = "FailedCreate"
@@ -62,8 +62,10 @@ def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for event in case.recent(FAILED_CREATE, within_ns=RECENT_NS):
         if _NAMESPACE_ENDS in event.message and case.now_ns - event.first_ns < NAMESPACE_ENDS_NS:
             continue
-        running, desired = case.replicas.get(_owner(event), (0, 1))
-        if _TRIED_AGAIN in event.message or running >= desired:
+        owner = _owner(event)
+        running, desired = case.replicas.get(owner, (0, 1))
+        is_over = owner not in case.replicas and case.newest_pods.get(owner, ABSENT_NS) > event.last_ns
+        if _TRIED_AGAIN in event.message or running >= desired or is_over:
             continue
         refusal = read_refusal(event.message)
         groups[refusal.manner, refusal.name or refusal.message].append(event)

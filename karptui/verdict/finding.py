@@ -791,6 +791,8 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     """Nodes with other running pods of controllers (UIDs), ready pods of Deployments, and when the newest started."""
     replicas: Mapping[str, tuple[int, int]] = MappingProxyType({})
     """Running and desired pods of sets and Jobs (``Kind/namespace/name``) whose pods are refused."""
+    newest_pods: Mapping[str, int] = MappingProxyType({})
+    """When the newest active pod of the owners of refused pods was created."""
     unobserved: Unobserved = Unobserved()
     repair_policies: Sequence[RepairPolicy] = ()
     """Node conditions that the provider counts as unhealthy."""

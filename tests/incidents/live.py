@@ -27,7 +27,7 @@ UNCOUNTED: Final = {
     "storage-quota",
     "webhook-is-dead-without-events",
 }
-"""Of live ReplicaSets, StatefulSets and Jobs only the metadata is read: neither missing pods nor conditions are known.
+"""Of live ReplicaSets, Deployments and Jobs only the metadata is read: neither missing pods nor conditions are known.
 
 Nor are the events of Deployments read.
 """

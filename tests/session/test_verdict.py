@@ -369,6 +369,18 @@ def test_nodes_that_accept_more_pods_than_they_have_addresses_are_named(
     assert any(text.endswith(told) for text in texts) is is_told
 
 
+@pytest.mark.parametrize(("created_ago", "is_told"), [(MINUTE_NS, False), (9 * MINUTE_NS, True)])
+def test_pods_are_no_longer_refused_if_one_was_created_since(created_ago: int, *, is_told: bool) -> None:
+    """On a live cluster the replicas of a ReplicaSet are not read."""
+    owner = an_owner(kind="ReplicaSet", name="web-1", api_version="apps/v1")
+    pod = a_pod(name="web-1-a", node="node-1", owner=owner, created_ns=NOW_NS - created_ago)
+    event = an_event(
+        about="ReplicaSet/default/web-1", reason="FailedCreate", message="no", last_ns=NOW_NS - 5 * MINUTE_NS
+    )
+    found = verdict_of_view(a_view(Inventory(nodes=(a_node(name="node-1"),), pods=(pod,), events=(event,))), NOW_NS)
+    assert any(finding.code is FindingCode.PODS_NOT_CREATED for finding in found) is is_told
+
+
 @pytest.mark.parametrize(("revisions", "is_told"), [
     (("pg-1", "pg-1"), True),
     (("pg-1", "pg-3"), True),

@@ -143,7 +143,7 @@ LATER: Final = (
     _resource(Kind.PV, "", "v1", "persistentvolumes"),
     _resource(Kind.REPLICASET, "apps", "v1", "replicasets", metadata_only=True),
     _resource(Kind.DEPLOYMENT, "apps", "v1", "deployments", metadata_only=True),
-    _resource(Kind.STATEFULSET, "apps", "v1", "statefulsets", metadata_only=True),
+    _resource(Kind.STATEFULSET, "apps", "v1", "statefulsets"),
     _resource(Kind.JOB, "batch", "v1", "jobs", metadata_only=True),
     _resource(Kind.WEBHOOK, "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"),
     EVENTS,

@@ -215,7 +215,7 @@ def _starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     message = _ATTACHED.sub("its volume is still attached to another node", finding.detail)
     message = _OUTPUT.sub("mount failed: ", _VOLUME_OF.sub("", _RPC.sub("", message)))
     if image:
-        cause = message.rpartition(f'{image}": ')[2]
+        cause = message.rpartition(image)[2].lstrip('":, ') or message
         cause = _NO_SPACE if cause.endswith(_NO_SPACE) else quoted(cause)
         secret = f"; {quoted(finding.words)}" if finding.words else ""
         return f"{text}: image {image} cannot be pulled: {cause}{secret}"
