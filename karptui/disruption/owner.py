@@ -79,11 +79,12 @@ class OriginIndex:
 
     def of(self, pod: Pod) -> str:
         """Return a pod's origin as ``Kind/namespace/name``."""
-        if pod.own_labels or self._owners.of(pod) is None:
-            return self._find(pod)
-        origin = self._origins.get(pod.template)
+        template = pod.template
+        origin = self._origins.get(template) if not pod.own_labels else None
         if origin is None:
-            origin = self._origins[pod.template] = self._find(pod)
+            origin = self._find(pod)
+            if not pod.own_labels and self._owners.of(pod) is not None:
+                self._origins[template] = origin
         return origin
 
     def _find(self, pod: Pod) -> str:

@@ -358,7 +358,7 @@ class Pod(msgspec.Struct, frozen=True, gc=False, eq=False):
     @property
     def is_active(self) -> bool:
         """Whether the pod is neither terminal nor terminating."""
-        return not self.is_terminal and not self.is_terminating
+        return self.deletion_ns == ABSENT_NS and self.phase not in ENDED
 
 
 def lost_pods(pods: Iterable[Pod]) -> tuple[str, ...]:
