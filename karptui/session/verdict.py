@@ -446,6 +446,7 @@ def _late_pod(pod: Pod, origins: OriginIndex) -> StartingPod:
         unready_container=pod.trouble.unready_container,
         restarts=pod.restarts,
         exited_ns=pod.exited_ns,
+        unready_ns=pod.unready_ns,
         limit=MemoryLimit(pod.trouble.oom_container, limit) if limit else None,
     )
 

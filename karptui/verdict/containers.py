@@ -351,7 +351,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for common, pods in _merged_failures(case, controllers):
         good = {name for pod in pods for name in case.running_on[pod.controller]}
         agent = _agent_of_others(case, {pod.node for pod in pods}, good)
-        yield _of_pods(pods, "", agent=agent, **_ends(pods, case.now_ns), **_difference_fields(common))
+        yield _of_pods(pods, "", agent=agent, **_crashes(pods, case.now_ns), **_difference_fields(common))
     single = [pod for pods in controllers.values() if len(pods) < FEWEST_CRASHING for pod in pods]
     single = [pod for pod in single if case.now_ns - pod.since_ns >= CRASHED_NS]
     agents = [pod for pod in single if pod.owner.startswith(_DAEMONSET)]
@@ -359,7 +359,7 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     lone = [(FindingSeverity.WARNING, [pod]) for pod in agents]
     for level, pods in (*lone, (FindingSeverity.INFO, [pod for pod in single if pod not in agents])):
         if pods:
-            yield _of_pods(pods, "", severity=level, manner=Manner.CRASHING, **_ends(pods, case.now_ns))
+            yield _of_pods(pods, "", severity=level, manner=Manner.CRASHING, **_crashes(pods, case.now_ns))
     alike: defaultdict[tuple[object, ...], list[tuple[list[StartingPod], int, dict[str, Any]]]] = defaultdict(list)
     for controller, pods in controllers.items():
         nodes = tuple(dict.fromkeys(pod.node for pod in pods))
@@ -389,8 +389,9 @@ def crashing_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         # Several workloads that crash alike are one finding: it must not hide the others.
         joined = [([*chain(*(pods for pods, _, _ in parts))], sum(older for _, older, _ in parts), parts[0][2])]
         for pods, older, more in joined if len(parts) >= FEWEST_ALIKE else parts:
-            since_ns = min(pod.since_ns for pod in pods)
-            yield _of_pods(pods, pods[0].image, since_ns=since_ns, others=older, **{**_ends(pods, case.now_ns), **more})
+            started_ns = min(pod.since_ns for pod in pods)
+            fields = {**_crashes(pods, case.now_ns), **more, "started_ns": started_ns, "others": older}
+            yield _of_pods(pods, pods[0].image, **fields)
 
 
 def _agent_of_others(case: VerdictCase, bad: Collection[str], good: Collection[str]) -> tuple[str, ...]:
@@ -505,6 +506,17 @@ def _ends(pods: Sequence[StartingPod], now_ns: int) -> dict[str, Any]:
     restarts = sum(pod.restarts for pod in pods) if all(pod.restarts_hourly(now_ns) for pod in pods) else 0
     limit = limits.pop() if len(limits) == 1 else None
     return {"detail": _exit_reason(pods), "restarts": restarts, "limit": limit}
+
+
+def _crashes(pods: Sequence[StartingPod], now_ns: int) -> dict[str, Any]:
+    """Return the fields of a finding for crashes, and since when none of the pods is ready.
+
+    A pod that becomes ready between two crashes does not tell when these began, nor do pods of different ages.
+    """
+    since_ns, last_ns = (take(pod.unready_ns for pod in pods) for take in (min, max))
+    is_known = all(0 < pod.unready_ns < pod.exited_ns for pod in pods)
+    is_alike = now_ns - since_ns <= 2 * (now_ns - last_ns)
+    return {**_ends(pods, now_ns), "since_ns": last_ns if is_known and is_alike else None}
 
 
 def waiting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:

@@ -414,6 +414,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     price_per_hour: float | None = None
     """Its cost in dollars per hour; None if it costs nothing or the cost is unknown."""
     since_ns: int | None = None
+    started_ns: int | None = None
+    """When the first of its pods started, if these crash: edits before that may be the cause."""
     last_ns: int | None = None
     """When it was last seen, for recurring events."""
     until_ns: int | None = None
@@ -695,6 +697,8 @@ class StartingPod(msgspec.Struct, frozen=True):
     restarts: int = 0
     exited_ns: int = 0
     """When its container ended last; 0 if unknown."""
+    unready_ns: int = 0
+    """When it became unready; 0 if unknown."""
     limit: MemoryLimit | None = None
     """The memory limit of its container, if that ran out of memory."""
 

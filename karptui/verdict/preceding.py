@@ -55,7 +55,7 @@ def edit_before(finding: ClusterFinding, refs: Collection[tuple[str, str]], edit
     Args:
         refs: Kind and key of the objects that the fault concerns.
     """
-    matters, since_ns = _MATTERS.get(finding.code), finding.since_ns
+    matters, since_ns = _MATTERS.get(finding.code), finding.started_ns or finding.since_ns
     if matters is None or not since_ns:
         return None
     newest: Edit | None = None

@@ -31,6 +31,10 @@ def crash(c: Cluster, pod: Object, *, code: int, restarts: int, ago: str, reason
     ended = {"reason": reason, "exitCode": code, "startedAt": c.at(ago), "finishedAt": c.at(ago)}
     back_off = {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting failed container=app"}
     not_ready(pod).update(restartCount=restarts, state={"waiting": back_off}, lastState={"terminated": ended})
+    # Without a readiness probe, a pod is ready as long as its container runs.
+    for state in pod["status"]["conditions"]:
+        if state["type"] in ("Ready", "ContainersReady"):
+            state["lastTransitionTime"] = c.at(ago)
     text = "Back-off restarting failed container app in pod"
     c.event(pod, "BackOff", text, last="25s", first="57m", count=4 * restarts, source="kubelet")
 

@@ -405,7 +405,7 @@ INITIALIZES = {"phase": "Pending", "waiting_reason": "PodInitializing"}
 
 
 @pytest.mark.parametrize(("more", "text"), [
-    ({"restarts": 12}, "crash again and again (exit code 1), no other runs"),
+    ({"restarts": 12}, "crash again and again (exit code 1), not ready for 20m, no other runs"),
     ({"restarts": 3, "start_ns": NOW_NS - 90 * 24 * HOUR_NS}, "has been ready for 20m"),
     ({"restarts": 12, "exit_reason": "Completed"}, "has been ready for 20m"),
     ({"restarts": 12, "exited_ns": NOW_NS - 16 * MINUTE_NS}, "has been ready for 20m"),

@@ -118,6 +118,31 @@ def test_a_property_of_most_crashing_workloads_is_named_once(elsewhere: int, dif
     assert len(texts) == (3 if differs else 1 + (together and bool(elsewhere)))
 
 
+@pytest.mark.parametrize(("unready", "text"), [
+    ((27, 27), "(exit code 1), not ready for 27m, no other runs"),
+    ((27, 20), "(exit code 1), not ready for 20m, no other runs"),
+    ((27, 10), "(exit code 1), no other runs"),
+    ((27, 1), "(exit code 1), no other runs"),
+    ((27, None), "(exit code 1), no other runs"),
+])  # fmt: skip
+def test_crashing_pods_get_the_time_without_readiness_if_it_is_alike_and_spans_a_crash(
+    unready: Sequence[int | None], text: str
+) -> None:
+    crashes = [
+        replace(pod, unready_ns=NOW_NS - minutes * MINUTE_NS if minutes else 0, exited_ns=NOW_NS - 2 * MINUTE_NS)
+        for pod, minutes in zip(crashing(["n1", "n1"], exit_code=1), unready, strict=True)
+    ]
+    assert crash_text([a_line("n1")], crashes, ()).endswith(f"again and again {text}")
+
+
+def test_pods_that_crash_only_on_some_nodes_get_the_time_without_readiness() -> None:
+    since = {"unready_ns": NOW_NS - 27 * MINUTE_NS, "exited_ns": NOW_NS - MINUTE_NS}
+    crashes = [replace(pod, **since) for pod in crashing(["n1", "n1", "n1"])]
+    assert crash_text([a_line(name) for name in ("n1", "n2", "n3")], crashes, ["n2", "n3"]) == (
+        "3 pods ml/embed-{0,1,2} crash again and again on node n1, not ready for 27m, and run on other nodes"
+    )
+
+
 @pytest.mark.parametrize(("pods", "minutes", "text"), [
     (2, 15, "2 pods ml/embed-{0,1} on 1 node crash again and again (OOMKilled), no other runs"),
     (1, 15, "pod ml/embed-0 crashes again and again (OOMKilled)"),

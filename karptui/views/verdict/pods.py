@@ -116,18 +116,19 @@ def _crashing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     node = finding.objects[-1].removeprefix("Node/")
     where = f" on {short_name(node)}" if finding.severity != "info" else ""
     late = f"pod {pods[0]}{where}" if finding.pods == 1 else several
+    unready = _not_ready(finding, now_ns)
     if finding.words.startswith(_ENDED_FOR):
-        return f"the kubelet restarts {late} again and again: {quoted(finding.words)}"
+        return f"the kubelet restarts {late} again and again{unready}: {quoted(finding.words)}"
     words = f": {quoted(_RUNTIME.sub('', finding.words.removeprefix('Error: ')))}" if finding.words else ""
-    if finding.container and finding.since_ns:
+    if finding.container and finding.started_ns:
         have, its = verb(finding.pods, "has", "have"), verb(finding.pods, "its", "their")
         crash = f"{its} init container {finding.container} crashes{exit_words}"
-        return f"{late} {have} not started{lasting(finding, now_ns)}: {crash}{words}"
+        return f"{late} {have} not started for {age_text(finding.started_ns, now_ns)}: {crash}{words}"
     alone = ", no other runs" if finding.severity == "error" and not finding.of_nodes else ""
     others = counted(finding.others, "pod")
     alone = f"; {others} of another revision {verb(finding.others, 'runs', 'run')}" if finding.others else alone
     ends = ("ends", "end") if finding.detail == "Completed" else ("crashes", "crash")
-    return f"{late} {verb(finding.pods, *ends)} again and again{exit_words}{alone}{words}"
+    return f"{late} {verb(finding.pods, *ends)} again and again{exit_words}{unready}{alone}{words}"
 
 
 def _crashing_apart(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -141,12 +142,19 @@ def _crashing_apart(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         others = f"the other pods of these workloads, on {first_of(good, NAMED)}, are ready"
         ready = f"have not been ready{lasting(finding, now_ns)}; {others}"
         return f"{those} on {bad} {ready}{why}"
-    absent = f", where DaemonSet {finding.agent[0]} does not run," if finding.agent else ""
-    crash, apart = f"{those} crash again and again", f"on {bad}{absent} and run on {first_of(good, NAMED)}"
+    absent = f", where DaemonSet {finding.agent[0]} does not run" if finding.agent else ""
+    details = f"{absent}{_not_ready(finding, now_ns)}"
+    apart = f"on {bad}{details and f'{details},'} and run on {first_of(good, NAMED)}"
+    crash = f"{those} crash again and again"
     if finding.manner == "by-nodes":
         newer = "; they are also newer, so a change since may be the cause" if finding.is_newer else ""
         return f"{crash}{_exit_words(finding)} {apart}{newer}"
     return f"{crash} {apart}{'' if absent else f': image {image} may have no build for {bad}'}"
+
+
+def _not_ready(finding: ClusterFinding, now_ns: int) -> str:
+    """Return ``, not ready for 5m``; empty without a beginning."""
+    return f", not ready{lasting(finding, now_ns)}" if finding.since_ns else ""
 
 
 def _late(finding: ClusterFinding) -> str:
