@@ -95,7 +95,7 @@ def _preempted(view: ClusterView, now_ns: int) -> Counter[str]:
 
 def _may_be_nominated(view: ClusterView, group: PendingGroup, now_ns: int) -> bool:
     """Return whether a starting NodeClaim may be for a group; without events that is unknown."""
-    if group.cause is not Cause.CLAIM or may_list_events(view):
+    if group.cause is not Cause.CLAIM or (may_list_events(view) and view.state.events):
         return False
     pools = {place.nodepool for place in group.destinations}
     return any(

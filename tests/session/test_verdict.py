@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT, NODEPOOL, OS, TERMINATION_FINALIZER
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import ContainerRequests, Pod, PodTrouble, PodVolume
@@ -214,13 +216,15 @@ def test_each_cause_is_found(name: str) -> None:
         assert {field: getattr(told, field) for field in fields} == fields
 
 
-def _pending_in(*pods: Pod, has_node: bool = True) -> tuple[tuple[ClusterFinding, ...], ClusterView]:
+def _pending_in(
+    *pods: Pod, has_node: bool = True, claims: Sequence[NodeClaim] = ()
+) -> tuple[tuple[ClusterFinding, ...], ClusterView]:
     """Return what is found in a cluster with room on a node, or without one, and pods that wait nevertheless."""
     node = a_node(name="node-1", instance_type="m5.2xlarge", cpu="7900m", memory="30Gi")
     state = state_of(
         Inventory(
             nodes=(node,) if has_node else (),
-            nodeclaims=(a_claim(instance_type="m5.2xlarge"),) if has_node else (),
+            nodeclaims=(a_claim(instance_type="m5.2xlarge"),) if has_node else tuple(claims),
             nodepools=(a_nodepool(budgets=()),),
             pods=pods,
         )
@@ -248,11 +252,20 @@ def test_a_pending_pod_that_has_room_shows_both_schedulers_answers() -> None:
     assert [finding.code for finding in findings] == [FindingCode.FINE]
 
 
-def test_pods_pending_although_a_node_would_be_launched_are_one_sentence() -> None:
-    findings, view = _pending_in(a_pod(name="web", created_ns=NOW_NS - 6 * HOUR_NS), has_node=False)
+@pytest.mark.parametrize(("stages", "outcome"), [
+    ((), "none was launched"),
+    (("Launched", "Registered"), "2 launched since then are not initialized"),
+    (("Launched", "Initialized"), "1 launched since then did not help"),
+])  # fmt: skip
+def test_pods_pending_although_a_node_would_be_launched_are_one_sentence(stages: Sequence[str], outcome: str) -> None:
+    """Only an initialized node can have taken the pods."""
+    since_ns = NOW_NS - HOUR_NS
+    claims = [a_claim(name=f"general-{stage}", stage=stage, created_ns=since_ns) for stage in stages]
+    pod = a_pod(name="web", created_ns=NOW_NS - 6 * HOUR_NS, cpu="1")
+    findings, view = _pending_in(pod, has_node=False, claims=claims)
     reasons = pending_reasons(view)
     [text] = [sentence(finding, NOW_NS, reasons) for finding in findings if finding.code is FindingCode.PENDING]
-    assert text == "default/web pending 6h: a new node of general (m5.large) fits, but none was launched"
+    assert text == f"default/web pending 6h: a new node of general (m5.large) fits, but {outcome}"
 
 
 def line_of(pod: Pod, *pools: NodePool) -> PendingLine:

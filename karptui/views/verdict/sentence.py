@@ -65,8 +65,12 @@ def pending_reasons(view: ClusterView) -> Reasons:
             if (dead := dead_webhook(view, *NODECLAIMS)) is not None:
                 why = f": no NodeClaim is created without {dead_webhook_text(*dead)}"
             of_pool = (c for c in view.state.nodeclaims.values() if c.labels.get(NODEPOOL) == place.nodepool)
-            launched = sum(claim.created_ns > group.since_ns for claim in of_pool)
-            none = f"{launched} launched since then did not help" if launched else f"none was launched{why}"
+            launched = [claim.is_true("Initialized") for claim in of_pool if claim.created_ns > group.since_ns]
+            none = f"none was launched{why}"
+            if launched:
+                be = "is" if len(launched) == 1 else "are"
+                none = f"{sum(launched) or len(launched)} launched since then "
+                none += "did not help" if any(launched) else f"{be} not initialized"
             return f"{read}a new node of {place.nodepool} ({place.instance_type}) fits, but {none}"
         if group.cause in FAULTY or not reasons:
             return now_words(group)
