@@ -134,7 +134,7 @@ def _pending(args: argparse.Namespace, loaded: Loaded) -> Loaded:
     from karptui.session.prepare import prepare_view
     from karptui.session.readiness import may_list_events
     from karptui.views.pending.columns import TABLE
-    from karptui.views.pending.sentences import disagreement_lines
+    from karptui.views.pending.disagreements import disagreement_lines
     from karptui.views.row import Tone
 
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)

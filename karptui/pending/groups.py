@@ -14,8 +14,9 @@ from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS, MINUTE_NS
 from karptui.kube.units import count_text
 from karptui.pending.causes import ENGINE, FAULTY, Cause, Diagnoses, Diagnosis, PodDestination
-from karptui.pending.disagreements import PATIENCE_NS, Disagreement, DisagreementCode, Nominations
+from karptui.pending.disagreements import PATIENCE_NS, Disagreement, DisagreementCode
 from karptui.pending.messages import FAILED, NO_MESSAGES, PodMessages, with_condition
+from karptui.pending.nominations import Nominations
 from karptui.provisioning.explain import PodExplanation
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.rejection import PlacementGate

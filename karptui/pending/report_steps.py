@@ -11,9 +11,10 @@ from karptui.karpenter.nodeclaim import overdue_launches
 from karptui.kube.pod import Pod
 from karptui.kube.volumes import CSI_NODE
 from karptui.pending.causes import ENGINE, Cause, Diagnoses
-from karptui.pending.disagreements import Holds, Nominations
 from karptui.pending.groups import PendingGroup, PendingReport, fold
+from karptui.pending.holds import Holds
 from karptui.pending.messages import messages_about
+from karptui.pending.nominations import Nominations
 from karptui.provisioning.explain import PodExplanation, explain
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.reporter import Reporter, silent

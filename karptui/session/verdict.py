@@ -39,7 +39,7 @@ from karptui.kube.pod import DO_NOT_SCHEDULE, INITIALIZING, NOT_STARTED, OOM_KIL
 from karptui.kube.taints import untolerated
 from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import age_text, counted
-from karptui.pending.disagreements import selects
+from karptui.pending.nominations import selects
 from karptui.provisioning.pod_class import RESPECT
 from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.provisioning.volumes import unread_of_volumes

@@ -8,7 +8,7 @@ from typing import Final
 
 from karptui.kube.recent import LastAnswer
 from karptui.kube.units import first_of, verb
-from karptui.pending.disagreements import Holds
+from karptui.pending.holds import Holds
 from karptui.pending.messages import NO_MESSAGES, messages_about, with_condition
 from karptui.state.cluster import EMPTY, objects_of
 from karptui.state.reducer import Batch, KindDelta, reduce

@@ -17,14 +17,8 @@ from karptui.pending.groups import PendingGroup, PendingReport, folded_name
 from karptui.pending.messages import PodMessage
 from karptui.pending.report_steps import ReportSteps, report_of_pending
 from karptui.provisioning.prepared import prepare
-from karptui.views.pending.sentences import (
-    cause_sentence,
-    disagreement_text,
-    now_text,
-    now_words,
-    requests_words,
-    waiting_sentence,
-)
+from karptui.views.pending.disagreements import disagreement_text
+from karptui.views.pending.sentences import cause_sentence, now_text, now_words, requests_words, waiting_sentence
 from tests.builders import (
     HOUR_NS,
     MINUTE_NS,

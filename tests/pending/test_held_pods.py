@@ -19,7 +19,7 @@ from karptui.kube.volumes import SELECTED_NODE, CSINode, PersistentVolume, Persi
 from karptui.kube.workload import Workload
 from karptui.pending.report_steps import report_of_pending
 from karptui.provisioning.prepared import prepare
-from karptui.views.pending.sentences import disagreement_text
+from karptui.views.pending.disagreements import disagreement_text
 from tests.builders import (
     HOUR_NS,
     MINUTE_NS,

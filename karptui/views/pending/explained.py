@@ -10,6 +10,7 @@ from karptui.pending.groups import MOST_DESTINATIONS, PendingGroup
 from karptui.provisioning.explain import PodExplanation, PoolExplanation
 from karptui.session.pending_report import PendingEntry, PodDetail, PodSurroundings
 from karptui.views.pending.columns import TABLE as PENDING
+from karptui.views.pending.disagreements import disagreement_lines
 from karptui.views.pending.gates import (
     COLUMNS,
     GateRow,
@@ -22,7 +23,6 @@ from karptui.views.pending.gates import (
 from karptui.views.pending.remedies import remedy_values
 from karptui.views.pending.sentences import (
     destination_text,
-    disagreement_lines,
     has_no_zone,
     problem_lines,
     quote_lines,

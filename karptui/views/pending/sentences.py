@@ -8,8 +8,7 @@ from typing import Final
 
 from karptui.aws.money import node_price_text
 from karptui.disruption.no_place import NO_CLAIMS, NO_POOLS, NO_TYPES
-from karptui.karpenter.instance_type import error_words
-from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES, NODEPOOL, ZONE
+from karptui.karpenter.labels import NODEPOOL, ZONE
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
@@ -23,21 +22,26 @@ from karptui.kube.units import (
     first_of,
     memory_text,
     short_age_text,
-    span_text,
 )
-from karptui.kube.volumes import ONE_POD
 from karptui.pending.causes import FAULTY, SILENT, Cause, PodDestination
-from karptui.pending.disagreements import COUNTS_POD_REQUESTS, NOT_LAUNCHED, Disagreement, DisagreementCode
+from karptui.pending.disagreements import NOT_LAUNCHED, DisagreementCode
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import FAILED, PodMessage
 from karptui.provisioning.explain import PodExplanation, PoolExplanation
-from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.nearest import furthest, named_pools
 from karptui.provisioning.rejection import PlacementGate, TaintsNotTolerated, TypesExhausted
 from karptui.provisioning.waiting_pods import problem_in_short
 from karptui.session.answers import Overview
 from karptui.session.pending_report import PendingEntry
 from karptui.views.instants import computed, unready_line
+from karptui.views.pending.disagreements import (
+    MOST_QUOTED,
+    OF_OTHERS,
+    cut_words,
+    disagreement_lines,
+    disagreement_text,
+    scheduler_words,
+)
 from karptui.views.pending.gates import miss_text, refusals_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
@@ -84,8 +88,6 @@ def pending_freshness(overview: Overview, now_ns: int) -> Pieces:
     return (*age, *((f" · {clean(note)}", Tone.WARNING) for note in report.notes[:1]))
 
 
-MOST_QUOTED: Final = 300
-"""Maximum characters of a quoted problem."""
 MOST_QUOTED_IN_DETAIL: Final = 1_000
 """Maximum characters of a quoted message."""
 _MOST_DESTINATIONS: Final = 3
@@ -98,10 +100,6 @@ _SHORT: Final[Mapping[str, str]] = {
 }
 _LONG_WORD: Final = 8
 """The age of a verdict is left out if the verdict is this long; the lines below the table show it."""
-_OF_OTHERS: Final = (DisagreementCode.OTHERS_FULL, DisagreementCode.OTHERS_CORDONED)
-_CSI: Final = "csi"
-"""In the names of drivers that register with the kubelet; other provisioners have no part on nodes."""
-_POD_SET: Final = re.compile(r"couldn't assign flavors to pod set [^:]+: ")
 _ABBREVIATIONS: Final = (
     ("persistentvolumeclaims ", "PVC "),
     ("persistentvolumes ", "PV "),
@@ -143,8 +141,6 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
     Cause.STATIC: "it is a static pod of a node: Karpenter ignores it",
     Cause.LEAVING: "it is being deleted",
 }
-
-
 CAUSE_HELP: Final[tuple[tuple[str, str], ...]] = (
     *((str(cause), sentence) for cause, sentence in _SENTENCES.items()),
     (str(Cause.OTHER_SCHEDULER), "its own scheduler has not refused it yet, and until then Karpenter ignores it"),
@@ -156,7 +152,7 @@ CAUSE_HELP: Final[tuple[tuple[str, str], ...]] = (
 def cause_sentence(pod: Pod, cause: Cause) -> str:
     """Return the explanation of a cause."""
     if cause is Cause.UNTRIED and pod.scheduled_reason:
-        error = _cut_words(clean(pod.scheduled_message), MOST_QUOTED)
+        error = cut_words(clean(pod.scheduled_message), MOST_QUOTED)
         return f"kube-scheduler failed ({clean(pod.scheduled_reason)}: {error}); Karpenter ignores such pods"
     if cause is Cause.OTHER_SCHEDULER:
         name = clean(pod.template.scheduler_name)
@@ -242,7 +238,7 @@ def now_text(group: PendingGroup, *, is_short: bool = False) -> str:
         message = group.messages.scheduler
         verdict = " has reported no condition or event" if message is None else ""
         if message is not None and message.reason == FAILED:
-            words = _cut_words(clean(message.message), MOST_PROBLEM if is_short else MOST_QUOTED)
+            words = cut_words(clean(message.message), MOST_PROBLEM if is_short else MOST_QUOTED)
             verdict = f" refuses {_them(group)}: {words}"
         return f"scheduler {clean(group.first.template.scheduler_name)}{verdict}"
     if group.cause is Cause.IGNORED:
@@ -295,7 +291,7 @@ def _unplaced_text(group: PendingGroup, *, is_short: bool) -> str:
         miss = miss_text(pool, is_short=is_short)
         failing = _failing(group, miss, clean(pool.nodepool), is_short=is_short)
         text = f"{failing}: {miss}{_by_part(group, pool, is_short=is_short)}"
-        others = [each for each in group.disagreements if each.code in _OF_OTHERS]
+        others = [each for each in group.disagreements if each.code in OF_OTHERS]
         return "; ".join((text, *map(disagreement_text, [] if is_short or is_skipped else others)))
     if any(rejection.gate is PlacementGate.NODEPOOLS for _, rejection in rejections):
         return "no NodePool has any type" if is_short else NO_TYPES
@@ -422,217 +418,12 @@ def _silence_lines(group: PendingGroup, *, may_list_events: bool) -> tuple[Piece
 def _quoted(who: str, pod_message: PodMessage, now_ns: int) -> Pieces:
     age = f" {age_text(pod_message.at_ns, now_ns)} ago" if pod_message.at_ns else ""
     times = f", {count_text(pod_message.count)} times" if pod_message.count > 1 else ""
-    message = _cut_words(clean(pod_message.message), MOST_QUOTED_IN_DETAIL) or "no message"
+    message = cut_words(clean(pod_message.message), MOST_QUOTED_IN_DETAIL) or "no message"
     return ((f"{who}{age}{times}: ", Tone.STRONG), (f"{clean(pod_message.reason)}: {message}", Tone.NORMAL))
-
-
-def _cut_words(text: str, most: int) -> str:
-    """Return a text cut after a word, with an ellipsis, if it is too long."""
-    if len(text) <= most:
-        return text
-    whole, _, _ = text[:most].rpartition(" ")
-    return f"{(whole or text[: most - 1]).rstrip(' ,;:')}…"
 
 
 def _them(group: PendingGroup) -> str:
     return "it" if len(group.pods) == 1 else "them"
-
-
-def disagreement_lines(group: PendingGroup) -> tuple[Pieces, ...]:
-    """Return the disagreements between the sources, one per line."""
-    return tuple((("≠ ", Tone.WARNING), (disagreement_text(d), Tone.NORMAL)) for d in group.disagreements)
-
-
-def disagreement_short(disagreement: Disagreement) -> str:
-    """Return a disagreement in a few words."""
-    if disagreement.code is DisagreementCode.NOMINATED:
-        return f"nominated {age_text(disagreement.since_ns, disagreement.now_ns)} ago"
-    return str(disagreement.code)
-
-
-def disagreement_text(disagreement: Disagreement) -> str:
-    """Return a disagreement between the sources."""
-    age, them = age_text(disagreement.since_ns, disagreement.now_ns), "it" if disagreement.pods == 1 else "them"
-    where = first_of([short_name(clean(node)) for node in disagreement.nodes], 1)
-    match disagreement.code:
-        case DisagreementCode.LAUNCH_REFUSED:
-            why = error_words(disagreement.error_code) if disagreement.error_code else clean(disagreement.message)
-            return f"a launch in {clean(disagreement.name)} failed {age} ago: {why}; the next may fail too"
-        case DisagreementCode.LAUNCHES_STOPPED:
-            have, why = (
-                "has" if len(disagreement.nodes) == 1 else "have",
-                f": {clean(disagreement.message)}" if disagreement.message else "",
-            )
-            return f"Karpenter launches nothing until {first_of(disagreement.nodes, 1)} {have} a provider ID{why}"
-        case DisagreementCode.NOMINATED:
-            return f"nominated {age} ago{_stage_text(disagreement)}"
-        case DisagreementCode.UNSCHEDULABLE_NOW:
-            return f"Karpenter nominated a node {age} ago, but now it is computed to be unschedulable"
-        case DisagreementCode.FITS_NOW:
-            how = "now" if disagreement.knows_volumes else "without its volumes, which were not read,"
-            return f"Karpenter found it unschedulable {age} ago; computed {how} it fits on {_fits_on(disagreement)}"
-        case DisagreementCode.NO_EVENT:
-            return f"pending for {age} without an event from Karpenter, which has events about other pods"
-        case DisagreementCode.VOLUMES_UNREAD:
-            its, fits = ("its", "it fits") if disagreement.pods == 1 else ("their", "they fit")
-            return f"kube-scheduler refuses {them}; without {its} volumes, which were not read, {fits} on {where}"
-        case DisagreementCode.REFUSED_BY_SCHEDULER:
-            fits = "it fits" if disagreement.pods == 1 else "they fit"
-            words = _cut_words(clean(disagreement.message.partition(" preemption: ")[0]), MOST_QUOTED)
-            detail = f" ({words})" if words else ""
-            return (
-                f"{_scheduler_words(disagreement.user)} refuses {them}{detail}, but by Karpenter's rules"
-                f" {fits} on {where}, so Karpenter launches no node for {them}"
-            )
-        case _:
-            return _decisive_text(disagreement)
-
-
-def _refused_nodes_text(disagreement: Disagreement, where: str) -> str:
-    """Return kube-scheduler's reason to refuse nodes that Karpenter expects for a pod, or that the pod selects."""
-    if disagreement.code is DisagreementCode.POD_REQUESTS:
-        text = f"Karpenter {clean(disagreement.name)} does not count requests of the whole pod (spec.resources)"
-        return f"{text}, as {COUNTS_POD_REQUESTS} does: it nominates nodes without room"
-    have = "has" if len(disagreement.nodes) == 1 else "have"
-    if disagreement.code is DisagreementCode.CROWDED:
-        age = age_text(disagreement.since_ns, disagreement.now_ns)
-        nodes = f"{counted(len(disagreement.nodes), 'node')} launched in {age}"
-        daemonset = f"Karpenter does not expect DaemonSet {clean(disagreement.name)} there"
-        label = f"which selects {clean(disagreement.message)}, a label that nodes get after they join"
-        return f"{nodes} {have} too little {clean(disagreement.user)} left: {daemonset}, {label}"
-    if disagreement.code is DisagreementCode.LEFT_TAINT:
-        nodes = f"{counted(len(disagreement.nodes), 'node')} that the selector matches ({where}) {have} had the taint"
-        age = age_text(disagreement.since_ns, disagreement.now_ns)
-        return f"{nodes} {disagreement.name} for {age}: the Cluster Autoscaler has removed neither taint nor node"
-    if disagreement.code in _OF_OTHERS:
-        it_is, them = ("it is", "it") if len(disagreement.nodes) == 1 else ("they are", "them")
-        nodes = f"only {counted(len(disagreement.nodes), 'node')} that Karpenter does not manage ({where})"
-        refused = f", and kube-scheduler refuses {them}: {clean(disagreement.message)}" if disagreement.message else ""
-        refused = f", and {it_is} cordoned" if disagreement.code is DisagreementCode.OTHERS_CORDONED else refused
-        return f"{nodes} {have} all the required labels{refused}"
-    pool = disagreement.destination.nodepool if disagreement.destination is not None else ""
-    nodes = f"{counted(len(disagreement.nodes), 'node')} launched in {clean(pool)} since then"
-    taint = f"{have} the taint {clean(disagreement.name)}, which the NodePool does not announce (startupTaints)"
-    return f"{nodes} {taint}"
-
-
-_OF_VOLUMES: Final = frozenset(
-    {
-        DisagreementCode.VOLUME_NODE_GONE,
-        DisagreementCode.VOLUME_IN_USE,
-        DisagreementCode.VOLUME_NOT_CREATED,
-        DisagreementCode.VOLUME_OF_ANOTHER,
-        DisagreementCode.VOLUME_LABEL,
-        DisagreementCode.VOLUME_ZONE,
-    }
-)
-
-
-def _decisive_text(disagreement: Disagreement) -> str:
-    where = first_of([short_name(clean(node)) for node in disagreement.nodes], 1)
-    match disagreement.code:
-        case code if code in _OF_VOLUMES:
-            return _volume_text(disagreement, where)
-        case DisagreementCode.GATE_UNSERVED:
-            gate = f"scheduling gate {clean(disagreement.name)} is not removed"
-            return f"{gate}: {clean(disagreement.user)} has no ready pod" if disagreement.user else gate
-        case DisagreementCode.NOT_ADMITTED:
-            error = _cut_words(clean(_POD_SET.sub("", disagreement.message)), MOST_QUOTED)
-            return f"{clean(disagreement.user)} does not admit {clean(disagreement.name)}: {error}"
-        case DisagreementCode.SCHEDULER_ABSENT:
-            silent = f"{_scheduler_words(disagreement.name)} has written no condition or event"
-            return f"{silent}, and no ready pod has its name"
-        case DisagreementCode.VICTIMS_REMAIN:
-            left_ns, pods = disagreement.since_ns - disagreement.now_ns, clean(first_of(disagreement.nodes, 1))
-            late = f"should have ended {span_text(-left_ns)} ago"
-            end = f"may take {span_text(left_ns)} more to end" if left_ns > 0 else late
-            node = short_name(clean(disagreement.name))
-            where = f"kube-scheduler nominated {node}, where pods of lower priority ({pods}) {end}"
-            return f"{where}; Karpenter launches nothing for nominated pods"
-        case DisagreementCode.CLAIM_NOT_CREATED:
-            return f"the ResourceClaim cannot be created: {_cut_words(clean(disagreement.message), MOST_QUOTED)}"
-        case DisagreementCode.TOO_MANY_VOLUMES:
-            count, most = disagreement.volumes
-            have = "it has" if disagreement.pods == 1 else "each has"
-            driver = clean(disagreement.name)
-            return f"{have} {count} volumes of {driver}, but no node attaches more than {most} (CSINode)"
-        case (
-            DisagreementCode.POD_REQUESTS
-            | DisagreementCode.LEFT_TAINT
-            | DisagreementCode.OTHERS_FULL
-            | DisagreementCode.OTHERS_CORDONED
-            | DisagreementCode.FOREIGN_TAINT
-            | DisagreementCode.CROWDED
-        ):
-            return _refused_nodes_text(disagreement, where)
-        case DisagreementCode.NO_STORAGE_CLASS:
-            text = f"its PersistentVolumeClaim {clean(disagreement.name)} is not bound and names no StorageClass"
-            return text if disagreement.has_default else f"{text}, and no StorageClass is the default"
-        case _:
-            return (
-                f"node {where}, selected by {HOSTNAME}, does not exist, and Karpenter launches no node for a hostname"
-            )
-
-
-def scheduler_words(pod: Pod) -> str:
-    """Return ``kube-scheduler``, or the name of another scheduler that a pod has."""
-    return _scheduler_words("" if is_kube_scheduled(pod) else pod.template.scheduler_name)
-
-
-def _scheduler_words(name: str) -> str:
-    return f"scheduler {clean(name)}" if name else "kube-scheduler"
-
-
-def _volume_text(disagreement: Disagreement, where: str) -> str:
-    match disagreement.code:
-        case DisagreementCode.VOLUME_NODE_GONE:
-            return f"its local volume {clean(disagreement.name)} is on node {where}, which does not exist"
-        case DisagreementCode.VOLUME_IN_USE:
-            return f"pod {clean(disagreement.user)} uses its volume {clean(disagreement.name)}, which is {ONE_POD}"
-        case DisagreementCode.VOLUME_LABEL:
-            label, newer = clean(disagreement.message), KEY_ALIASES[disagreement.message]
-            volume = f"its volume {clean(disagreement.name)} requires the label {label}"
-            return f"{volume}, which no node of Karpenter has; Karpenter reads it as {newer}"
-        case DisagreementCode.VOLUME_ZONE:
-            volume = f"a label of its volume {clean(disagreement.name)} ties it to {clean(disagreement.message)}"
-            return f"{volume}; Karpenter does not read it, only the volume's nodeAffinity"
-        case _:
-            return _no_volume_text(disagreement)
-
-
-def _no_volume_text(disagreement: Disagreement) -> str:
-    """Return the reason that a claim has no volume: a silent driver, the cloud's error, or the RPC's message."""
-    claim, other = clean(disagreement.name), clean(disagreement.user)
-    pending = f"PersistentVolumeClaim {claim} is Pending"
-    if disagreement.code is DisagreementCode.VOLUME_OF_ANOTHER:
-        return f"{pending}: the volume {other} that it names still belongs to another claim"
-    if not other:
-        message = disagreement.message.rpartition("api error ")[2].rpartition("desc = ")[2]
-        return f"volume {claim} cannot be created: {_cut_words(clean(message), MOST_QUOTED)}"
-    silent, drivers = f"{pending}: {other} has not created its volume", disagreement.drivers
-    if _CSI not in other or other in drivers or not drivers:
-        return silent
-    return f"{silent}, and no node has it registered (they have {clean(first_of(drivers, 2))})"
-
-
-def _stage_text(disagreement: Disagreement) -> str:
-    """Return the state of a nominated node after ``nominated 3m ago``."""
-    name = clean(disagreement.name)
-    match disagreement.stage:
-        case None:
-            return ", still pending"
-        case "":
-            return f" to {name}, which is gone; still pending"
-        case "Ready":
-            return f", still pending, although {name} is ready"
-        case stage:
-            return f", still pending: {name} is {stage.lower()}"
-
-
-def _fits_on(disagreement: Disagreement) -> str:
-    destination = disagreement.destination
-    assert destination is not None
-    return short_name(clean(destination.node)) or f"a new node in {clean(destination.nodepool)}"
 
 
 def problem_lines(group: PendingGroup) -> tuple[Pieces, ...]:

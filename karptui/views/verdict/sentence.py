@@ -43,7 +43,8 @@ def pending_reasons(view: ClusterView) -> Reasons:
     from karptui.pending.disagreements import DECISIVE, DisagreementCode  # noqa: PLC0415 - as above
     from karptui.session.verdict import is_guess  # noqa: PLC0415 - as above
     from karptui.session.webhooks import NODECLAIMS, dead_webhook  # noqa: PLC0415 - as above
-    from karptui.views.pending.sentences import disagreement_text, now_words  # noqa: PLC0415 - as above
+    from karptui.views.pending.disagreements import disagreement_text  # noqa: PLC0415 - as above
+    from karptui.views.pending.sentences import now_words  # noqa: PLC0415 - as above
 
     read = "judging by the objects read, " if is_guess(view) else ""
 
