@@ -22,8 +22,8 @@ from karptui.session.answers import Focus, PendingPod
 from karptui.session.pending_report import PendingEntry, PodDetail, PodSurroundings
 from karptui.views.pending.columns import TABLE
 from karptui.views.pending.explained import explained_lines, title_text
-from karptui.views.pending.gates import NODES_TABLE as NODES
-from karptui.views.pending.gates import refusals_text
+from karptui.views.pending.rejections import NODES_TABLE as NODES
+from karptui.views.pending.rejections import refusals_text
 from karptui.views.pending.remedies import (
     REMEDIES,
     RemedyEntry,

@@ -27,7 +27,7 @@ from karptui.provisioning.nearest import furthest
 from karptui.provisioning.prepared import prepare
 from karptui.provisioning.rejection import PlacementGate, RequirementsUnmet, TypesExhausted
 from karptui.provisioning.solution import provisioning_events, solve
-from karptui.views.pending.gates import miss_text
+from karptui.views.pending.rejections import miss_text
 from tests.builders import (
     NOW_NS,
     a_condition,

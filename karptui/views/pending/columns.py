@@ -17,7 +17,7 @@ from karptui.session.pending_report import PendingEntry
 from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value, count_column, natural_key
 from karptui.views.instants import age_column
 from karptui.views.pending.disagreements import disagreement_short, disagreement_text
-from karptui.views.pending.gates import miss_text, refusal_counts
+from karptui.views.pending.rejections import miss_text, refusal_counts
 from karptui.views.pending.sentences import karpenter_text, now_text, requests_words, scheduler_text, short_verdict
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean

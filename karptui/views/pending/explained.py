@@ -11,15 +11,8 @@ from karptui.provisioning.explain import PodExplanation, PoolExplanation
 from karptui.session.pending_report import PendingEntry, PodDetail, PodSurroundings
 from karptui.views.pending.columns import TABLE as PENDING
 from karptui.views.pending.disagreements import disagreement_lines
-from karptui.views.pending.gates import (
-    COLUMNS,
-    GateRow,
-    gate_lines,
-    gate_rows,
-    reason_text,
-    refusal_word,
-    refusals_text,
-)
+from karptui.views.pending.gates import COLUMNS, GateRow, gate_lines, gate_rows
+from karptui.views.pending.rejections import reason_text, refusal_word, refusals_text
 from karptui.views.pending.remedies import remedy_values
 from karptui.views.pending.sentences import (
     destination_text,

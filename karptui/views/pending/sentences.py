@@ -42,7 +42,7 @@ from karptui.views.pending.disagreements import (
     disagreement_text,
     scheduler_words,
 )
-from karptui.views.pending.gates import miss_text, refusals_text
+from karptui.views.pending.rejections import miss_text, refusals_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, short_name
 

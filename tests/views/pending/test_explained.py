@@ -33,7 +33,8 @@ from karptui.session.prepare import prepare_view
 from karptui.session.row_server import overview_of
 from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.pending.explained import explained_lines
-from karptui.views.pending.gates import COLUMNS, gate_lines, gate_rows, miss_text, refusal_counts, refusals_text
+from karptui.views.pending.gates import COLUMNS, gate_lines, gate_rows
+from karptui.views.pending.rejections import miss_text, refusal_counts, refusals_text
 from karptui.views.pending.remedies import REMEDIES, remedy_entries, remedy_text, remedy_values, remedy_words
 from karptui.views.pending.sentences import now_text, pending_freshness, pending_sentences, quote_lines
 from karptui.views.table import build_rows

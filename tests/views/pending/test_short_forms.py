@@ -32,7 +32,7 @@ from karptui.session.pool_types import offered_types
 from karptui.session.prepare import prepare_view
 from karptui.state.cluster import ClusterState
 from karptui.views.pending.explained import explained_values
-from karptui.views.pending.gates import NODES_TABLE
+from karptui.views.pending.rejections import NODES_TABLE
 from karptui.views.pending.sentences import now_text, short_verdict, zone_lines
 from karptui.views.table import build_rows
 from tests.builders import (
