@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
-from typing import Any
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from karptui.disruption.methods import next_pass
+from karptui.disruption.methods import NextPass, next_pass
 from karptui.disruption.removal import EngineSimulator
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.group import group_by
@@ -139,15 +139,31 @@ def _next(situation: Situation, replayed: Situation, reporter: Reporter) -> Repl
     return _outcome(situation, Replay.NEXT, replayed, next_pass=upcoming_pass)
 
 
-def _outcome(situation: Situation, mode: Replay, replayed: Situation, **results: Any) -> ReplayOutcome:
-    """Return an outcome with its prices; the results are further fields of it."""
+def _outcome(
+    situation: Situation,
+    mode: Replay,
+    replayed: Situation,
+    *,
+    solution: Solution | None = None,
+    next_pass: NextPass | None = None,
+    gone: frozenset[str] = frozenset(),
+    moved: tuple[Pod, ...] = (),
+    refused: Mapping[str, str] = MappingProxyType({}),
+    bound: tuple[FilledStateNode, ...] = (),
+) -> ReplayOutcome:
+    """Return an outcome with its prices."""
     return ReplayOutcome(
         mode=mode,
         prepared=replayed.prepared,
         books=replayed.books,
         prices=situation.prices,
         claim_types=situation.claim_types,
-        **results,
+        solution=solution,
+        next_pass=next_pass,
+        gone=gone,
+        moved=moved,
+        refused=refused,
+        bound=bound,
     )
 
 
