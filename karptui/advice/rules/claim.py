@@ -9,8 +9,8 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity, rule
 from karptui.advice.words import listed, pool_ref, span
 from karptui.aws.launch_refusals import recent_launch_refusals
-from karptui.karpenter.nodeclaim import overdue_launches
-from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
+from karptui.karpenter.nodeclaim import LAUNCH_PATIENCE_NS, overdue_launches
+from karptui.kube.timestamps import HOUR_NS
 from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
 
@@ -49,13 +49,10 @@ def _no_capacity(context: AdviceContext) -> Iterator[Finding]:
         )
 
 
-_PATIENCE_NS: Final = 5 * MINUTE_NS
-
-
 @rule(
     "claim-unsynced",
     title="one NodeClaim blocks all disruption",
-    what="A NodeClaim is older than five minutes and has no provider ID.",
+    what="A NodeClaim is older than two minutes and has no provider ID.",
     why="Karpenter disrupts nothing until its cluster state is synced, and it is not synced while a NodeClaim has no "
     "provider ID. A pool whose launches keep failing blocks drift and consolidation of all others.",
     source="Synced in pkg/controllers/state/cluster.go and pkg/controllers/disruption/controller.go",
@@ -63,7 +60,7 @@ _PATIENCE_NS: Final = 5 * MINUTE_NS
 )
 def _unsynced(context: AdviceContext) -> Iterator[Finding]:
     overdue = overdue_launches(context.inventory.nodeclaims, context.now_ns)
-    claims = [claim for claim in overdue if claim.created_ns < context.now_ns - _PATIENCE_NS]
+    claims = [claim for claim in overdue if claim.created_ns < context.now_ns - LAUNCH_PATIENCE_NS]
     if not claims:
         return
     launched = claims[0].refused_launch
