@@ -398,11 +398,15 @@ class AnalysisSteps:
                 self._overlap = overlap
             yield
 
-    def simulate_joint(self) -> bool:
-        """Simulate a joint removal that a screen requested; return whether there was one."""
+    def simulate_joint(self, before: Callable[[], None] | None = None) -> bool:
+        """Simulate a joint removal that a screen requested; return whether there was one.
+
+        Args:
+            before: Called before each of its simulations; after an exception from it, the removal is still requested.
+        """
         if not self._joint.is_asked:
             return False
-        self._joint.simulate(self._joint_removals().of)
+        self._joint.simulate(self._joint_removals(before).of)
         return True
 
     @property
@@ -428,8 +432,8 @@ class AnalysisSteps:
 
         self._joint.simulate_at_once(simulate)
 
-    def _joint_removals(self) -> JointRemovals:
-        return JointRemovals(self._prepared, self.fleet, prices=self._prices)
+    def _joint_removals(self, before: Callable[[], None] | None = None) -> JointRemovals:
+        return JointRemovals(self._prepared, self.fleet, prices=self._prices, before=before)
 
     def engine(self, before: Callable[[], None]) -> EngineSimulator:
         """Return a simulator of removals for this generation.

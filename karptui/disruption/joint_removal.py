@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -25,15 +25,23 @@ _MOST_RUNS: Final = 8
 class JointRemovals:
     """Simulates joint removals on one cluster, as if nothing blocked the nodes' pods."""
 
-    def __init__(self, prepared: Prepared, fleet: Fleet, *, prices: PriceSettings = LIST_PRICES) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        fleet: Fleet,
+        *,
+        prices: PriceSettings = LIST_PRICES,
+        before: Callable[[], None] | None = None,
+    ) -> None:
         """Prepare for simulations on a cluster.
 
         Args:
             prices: The user's prices, compared with Karpenter's.
+            before: Called before each simulation, to let other threads run.
         """
         self._fleet = fleet
         self._prices = prices
-        self._engine = EngineSimulator(prepared, fleet)
+        self._engine = EngineSimulator(prepared, fleet, before=before)
         self._nodes = {node_key(node.claim, node.name): node for node in fleet.nodes}
 
     def of(self, keys: Collection[str]) -> JointRemoval | None:

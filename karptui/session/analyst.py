@@ -464,7 +464,7 @@ class Analyst:
             answered.add("next")
             self.latest = steps.analysis
             steps.simulate_next_pass(steps.engine(lambda: self._give_way(throttle, began)))
-        elif steps.simulate_joint():
+        elif steps.simulate_joint(lambda: self._take_turns(throttle)):
             pass
         elif "advice" not in answered:
             # After the nodes on the screen, before all others.
@@ -476,12 +476,13 @@ class Analyst:
         return True
 
     def _reporter(self, throttle: ThreadThrottle) -> Reporter:
-        def take_turns(done: int, total: int) -> None:  # noqa: ARG001 - progress is not shown
-            throttle.take()
-            if self._is_stopped:
-                raise Superseded
+        return lambda done, total: self._take_turns(throttle)  # noqa: ARG005 - progress is not shown
 
-        return take_turns
+    def _take_turns(self, throttle: ThreadThrottle) -> None:
+        """Let others have their turn, and end the work only if the analyst is stopped."""
+        throttle.take()
+        if self._is_stopped:
+            raise Superseded
 
     def _rest_until_asked(self, focus: Focus) -> None:
         """Wait until the focus changes, or a newer cluster, postponed nodes or the end are due."""

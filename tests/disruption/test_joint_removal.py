@@ -51,7 +51,9 @@ def test_joint_removal_counts_until_simulated_again() -> None:
     steps = AnalysisSteps(_cluster("4"), 1)
     first = present(steps.analysis.joint)
     assert (first.of(KEYS), first.is_asked, first.lacks_figures) == (None, True, True)
-    assert (steps.simulate_joint(), steps.simulate_joint()) == (True, False)
+    pauses: list[None] = []
+    assert (steps.simulate_joint(lambda: pauses.append(None)), steps.simulate_joint()) == (True, False)
+    assert len(pauses) == 3  # without all three, without one, and with all
     assert present(first.of(KEYS)).saves_per_hour == pytest.approx(0.8)
     after = JointFigures(first)
     assert (after.of(KEYS), after.is_asked, after.lacks_figures) == (first.of(KEYS), True, False)
