@@ -99,7 +99,6 @@ def _text(error: BaseException, during: str) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and its causes."""
     link: BaseException | None = error
     for _ in range(CHAIN):
         if link is None:

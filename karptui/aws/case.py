@@ -61,8 +61,6 @@ class _Requirement(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _LaunchedClaim(msgspec.Struct, frozen=True):
-    """A NodeClaim to be launched."""
-
     requirements: tuple[_Requirement, ...] = ()
     requests: Mapping[str, str | int | float] = {}
 

@@ -343,7 +343,6 @@ def _allowed(claim: NodeClaim | None, pool: NodePool | None) -> tuple[str, ...]:
 
 
 def _capacity_types_of(error: _Error, allowed: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the capacity types that an error can refer to."""
     if error.code == RESERVATION_FULL:
         return (RESERVED,)
     if error.code == NO_SPOT_ROLE or "spot" in f"{error.code} {error.message}".lower():

@@ -35,7 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the script."""
     flags = {name: _flags(name) for name in COMMANDS}
     of_app = _flags(None)
     scripts = {"bash": _bash, "zsh": _zsh, "fish": _fish}

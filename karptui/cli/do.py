@@ -152,8 +152,6 @@ def _print(lines: Iterable[str]) -> None:
 
 
 class _Run:
-    """One call of the command."""
-
     def __init__(self, args: argparse.Namespace, actions: Actions, following: Following, clock: Any) -> None:
         self._args = args
         self._actions = actions

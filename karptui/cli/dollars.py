@@ -47,7 +47,6 @@ def is_of_pods(args: argparse.Namespace) -> bool:
 
 
 def add_dollars_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags for the dollars of several moments."""
     group = parser.add_argument_group("dollars over time", "with --by namespace, owner or label=KEY, from a history")
     add_span_flags(group, since=None)
     add_step_flag(group, "time between two moments (default: 24 moments)")

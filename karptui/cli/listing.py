@@ -42,7 +42,6 @@ class _Output:
 
 
 def print_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, has_header: bool = True) -> None:
-    """Print rows to standard output."""
     import csv
 
     writer = csv.writer(_Output(), lineterminator="\n")

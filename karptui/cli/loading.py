@@ -204,7 +204,6 @@ def _is_missing(status: SourceStatus, needed: Sequence[Kind]) -> bool:
 
 
 def open_snapshot(snapshot: Snapshot, config: Config) -> tuple[WhatIfBase, Evidence]:
-    """Return the cluster of a snapshot, and its evidence."""
     from karptui.aws.launch_refusals import unavailable_now
     from karptui.session.prepare import open_cluster
     from karptui.sources.snapshot.source import SnapshotSource

@@ -299,5 +299,4 @@ def print_report(
 
 
 def text_of(lines: Iterable[str]) -> str:
-    """Return lines as text to print."""
     return "".join(f"{clean(line)}\n" for line in lines)

@@ -65,7 +65,6 @@ _SETTINGS = ("screen", "theme", "node_selector", "extra_labels", "node_sort", "w
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the app's arguments."""
     add_cluster_flags(parser, files="")
     group = parser.add_argument_group("what is shown")
     group.add_argument(
@@ -321,7 +320,6 @@ def _check_resources(names: Sequence[str]) -> None:
 
 
 def theme_names() -> list[str]:
-    """Return the name of every theme."""
     from textual.theme import BUILTIN_THEMES
 
     from karptui.widgets.themes import OWN_THEMES

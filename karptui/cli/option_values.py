@@ -117,12 +117,10 @@ def identity(text: str) -> str:
 
 
 def seconds(text: str) -> float:
-    """Return a duration in seconds."""
     return duration("10s or 1m")(text) / 1e9
 
 
 def version(text: str) -> str:
-    """Return a version of Karpenter."""
     from karptui.karpenter.controller import parse_version
 
     parsed = parse_version(text)
@@ -142,7 +140,6 @@ def instant(text: str) -> int:
 
 
 def past_time(text: str) -> PastTime:
-    """Return a moment of a history."""
     from karptui.kube.timestamps import parse_past
 
     try:
@@ -152,7 +149,6 @@ def past_time(text: str) -> PastTime:
 
 
 def amount(text: str) -> float:
-    """Return an amount of 0 or more."""
     try:
         result = float(text)
     except ValueError:

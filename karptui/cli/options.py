@@ -161,12 +161,10 @@ def is_recording(word: object) -> bool:
 
 
 def add_contexts_flag(parser: TakesArguments, about: str) -> None:
-    """Add ``--contexts``; ``about`` is its help."""
     parser.add_argument("--contexts", metavar="NAME,NAME|all", type=words, help=about)
 
 
 def add_snapshots(parser: argparse.ArgumentParser, about: str) -> None:
-    """Add the snapshots that a command reads in place of a cluster."""
     parser.add_argument("snapshots", metavar="SNAPSHOT", type=file_name, nargs="*", default=[], help=about)
 
 
@@ -239,7 +237,6 @@ def add_span_flags(parser: argparse._ActionsContainer, *, since: str | None) -> 
 
 
 def add_step_flag(parser: argparse._ActionsContainer, text: str) -> None:
-    """Add the flag for the steps of a time."""
     form = "5m or 1h (at least a minute, because samples are taken once a minute)"
     parser.add_argument("--step", metavar="DURATION", type=duration(form, least_ns=60 * 10**9), help=text)
 
@@ -292,12 +289,10 @@ def price_flags(args: argparse.Namespace) -> dict[str, object]:
 
 
 def add_usage_flag(parser: argparse.ArgumentParser) -> None:
-    """Add what asks metrics-server."""
     parser.add_argument("--usage", action="store_true", help="ask metrics-server once for actual usage")
 
 
 def add_why_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flag that controls simulation."""
     group = parser.add_argument_group("why nodes are still here")
     group.add_argument(
         "--simulate",
@@ -308,13 +303,11 @@ def add_why_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def add_namespace_flags(parser: TakesArguments, about: str) -> None:
-    """Add what chooses the namespace of pods."""
     parser.add_argument("-n", "--namespace", metavar="NAME", help=about)
     parser.add_argument("-A", "--all-namespaces", action="store_true", help="pods of all namespaces, the default")
 
 
 def add_column_flags(parser: TakesArguments, *, default: tuple[str, ...] | None = None) -> None:
-    """Add the flags for more or other columns of nodes."""
     parser.add_argument(
         "--extra-labels",
         metavar="KEY,KEY",
@@ -349,7 +342,6 @@ def add_base_scenario_flag(parser: TakesArguments) -> None:
 
 
 def add_replay_flag(parser: TakesArguments, about: str) -> None:
-    """Add ``--replay``; ``about`` is its help."""
     parser.add_argument("--replay", choices=("pending", "scratch", "remove", "next"), help=about)
 
 
@@ -374,7 +366,6 @@ def add_horizon_flag(parser: TakesArguments, about: str) -> None:
 
 
 def add_timeout_flag(parser: TakesArguments, about: str, *, default: str | None = None) -> None:
-    """Add ``--timeout``; ``about`` is its help, with the default."""
     parser.add_argument("--timeout", metavar="DURATION", type=seconds, default=default, help=about)
 
 
@@ -388,7 +379,6 @@ def add_play_flags(parser: TakesArguments, how_far: str, how_often: str) -> None
 
 
 def add_allow_actions_flag(parser: TakesArguments) -> None:
-    """Add what allows changes of the cluster."""
     parser.add_argument(
         "--allow-actions",
         action="store_true",
@@ -397,7 +387,6 @@ def add_allow_actions_flag(parser: TakesArguments) -> None:
 
 
 def add_workers_flag(parser: TakesArguments, *, default: str = "one") -> None:
-    """Add ``--workers``; ``default`` completes its help."""
     parser.add_argument(
         "--workers",
         metavar="N|ADDRESS",

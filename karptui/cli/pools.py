@@ -61,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def churn_of(loaded: Loaded) -> Churn | None:
-    """Return the recent churn; None if unknown."""
     from karptui.session.churn import ChurnBook
 
     return ChurnBook().churn(loaded.view, loaded.now_ns)

@@ -124,7 +124,8 @@ class _Waiting:
             while True:
                 is_over = time.monotonic() >= end
                 report = self._look(is_last=is_over)
-                if report is not None and self._is_end(report.state):
+                ends = ("done", _STALLED) if self._args.fail_on else ("done",)
+                if report is not None and report.state in ends:
                     return self._named_base(), report
                 if is_over:
                     if report is None:
@@ -134,9 +135,6 @@ class _Waiting:
                 time.sleep(_STEP_SECONDS)
         finally:
             self._follower.stop()
-
-    def _is_end(self, state: str) -> bool:
-        return state == "done" or (state == _STALLED and bool(self._args.fail_on))
 
     def _look(self, *, is_last: bool) -> RolloutReport | None:
         """Return the state if it is time for a look and the cluster can be read; None otherwise."""

@@ -166,7 +166,6 @@ def answer(
     at: Callable[[int], int] | None = None,
     config: Config | None = None,
 ) -> Answer:
-    """Return the answer to one snapshot."""
     from karptui.cli.loading import collector_at_rest, open_snapshot
     from karptui.config import Config
     from karptui.provisioning.not_modelled import not_modelled

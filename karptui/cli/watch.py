@@ -76,8 +76,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Command:
-    """The command while it runs."""
-
     def __init__(self, args: argparse.Namespace, ended: threading.Event) -> None:
         from karptui.serving.keeper import Keeper
         from karptui.session.follower import ClusterFollower

@@ -80,7 +80,6 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
 
 
 def cluster_name(args: argparse.Namespace) -> str:
-    """Return the name of the cluster that the flags choose."""
     return "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
 
 

@@ -187,11 +187,6 @@ class Expiry(msgspec.Struct, frozen=True, gc=False):
     """When the subsequent drain is forced to end; None without a terminationGracePeriod, when it may never end."""
 
 
-def expiry_of(node: StateNode) -> Expiry | None:
-    """Return a node's expiry; None if it does not expire or is being deleted."""
-    return claim_expiry(node.claim)
-
-
 def claim_expiry(claim: NodeClaim | None) -> Expiry | None:
     """Return a NodeClaim's expiry; None if it does not expire or is being deleted."""
     if claim is None or claim.is_deleting:
@@ -205,7 +200,7 @@ def claim_expiry(claim: NodeClaim | None) -> Expiry | None:
 
 def expiry_calendar(nodes: Iterable[StateNode]) -> tuple[Expiry, ...]:
     """Return a cluster's expiries, earliest first."""
-    expiries = (expiry for node in nodes if (expiry := expiry_of(node)) is not None)
+    expiries = (expiry for node in nodes if (expiry := claim_expiry(node.claim)) is not None)
     return tuple(sorted(expiries, key=lambda expiry: (expiry.at_ns, expiry.claim_name)))
 
 

@@ -57,11 +57,6 @@ def nodeclass_key(kind: str, name: str) -> str:
     return f"{kind}/{name}"
 
 
-def is_aws_group(ref: NodeClassRef) -> bool:
-    """Return whether a reference may mean the AWS provider: the group may be missing."""
-    return ref.group in ("", AWS_GROUP)
-
-
 def is_ec2(nodeclass: NodeClass | NodeClassRef) -> bool:
     """Return whether a NodeClass or reference is the AWS provider's; a reference's group may be missing."""
     return nodeclass.kind == EC2_KIND and nodeclass.group in ("", AWS_GROUP)

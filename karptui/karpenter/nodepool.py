@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.karpenter.nodeclass import NodeClass, NodeClassRef, is_aws_group
+from karptui.karpenter.labels import AWS_GROUP
+from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.kube import resources
 from karptui.kube.objects import EMPTY, EMPTY_LABELS, Condition, KubeObject, condition_of, true_condition
 from karptui.kube.resources import ResourceList
@@ -34,7 +35,7 @@ class DisruptionBudget(msgspec.Struct, frozen=True, gc=False):
 
 def is_aws(pools: Sequence[NodePool]) -> bool:
     """Return whether any NodePool is the AWS provider's; True without NodePools."""
-    return not pools or any(is_aws_group(pool.node_class_ref) for pool in pools)
+    return not pools or any(pool.node_class_ref.group in ("", AWS_GROUP) for pool in pools)
 
 
 _NODECLASS_NOT_FOUND: Final = "NodeClassNotFound"

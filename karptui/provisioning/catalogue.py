@@ -130,7 +130,6 @@ class Catalogue:
 
 
 def _indexes(rows: Iterable[Mapping[str, int]]) -> dict[str, AmountIndex]:
-    """Return rows indexed by their amount of each resource."""
     by_resource: dict[str, dict[int, int]] = {}
     for i, amounts in enumerate(rows):
         bit = 1 << i

@@ -111,7 +111,6 @@ class AdviceScreen(ListScreen[AdviceLine]):
             super().action_whatif()
 
     def whatif_opening(self) -> Opening:
-        """Begin a what-if with the edits of the remedy."""
         line = self.current
         return opening_of(line.finding) if isinstance(line, AdviceEntry) else NOTHING
 
@@ -188,14 +187,12 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
         return item[1].kind, item[1].key
 
     def action_whatif(self) -> None:
-        """Begin a what-if with the edits of the remedy; if weights look like shares, ask for the shares."""
         if pools := pools_to_share(self._entry.finding):
             routes.ask_for_proportion(self, pools)
         else:
             super().action_whatif()
 
     def whatif_opening(self) -> Opening:
-        """Begin a what-if with the edits of the remedy."""
         return opening_of(self._entry.finding)
 
     def open_row(self, item: tuple[int, ObjectRef]) -> None:  # noqa: ARG002 - it is under the cursor

@@ -12,7 +12,6 @@ from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.row_sources import SessionList
 from karptui.session.budgets import BudgetEntry
-from karptui.session.facts import BudgetsAround
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.sentences import budget_sentences, detail_text
 from karptui.views.instants import freshness
@@ -58,9 +57,7 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
             return
 
         def text() -> str:
-            around = self.around(BudgetsAround, item.pool.name)
-            entries = around.entries if around is not None else ()
-            return detail_text(entries or [item], self.host.now_ns(), self._local)
+            return detail_text(self.around(tuple, item.pool.name) or [item], self.host.now_ns(), self._local)
 
         routes.show_made_text(self, f"Budgets of {item.pool.name}", text)
 

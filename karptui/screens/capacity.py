@@ -16,7 +16,6 @@ from karptui.session.answers import Focus
 from karptui.session.capacity import GROUPINGS, CapacityEntry
 from karptui.session.dollars import GROUPINGS as DOLLARS_BY
 from karptui.session.dollars import Dollars, Payer
-from karptui.session.facts import CapacityAround
 from karptui.session.packing import Packed
 from karptui.views.capacity import NOUNS, capacity_sentence, capacity_table
 from karptui.views.dollars import dollars_lines, dollars_table, payer_text
@@ -61,8 +60,8 @@ class CapacityScreen(ListScreen[CapacityEntry]):
 
     def show_state(self) -> None:
         self.host.cluster.look_at(Focus())
-        around = self.around(CapacityAround)
-        sentence = capacity_sentence(around.entries, self._grouping) if around is not None else ()
+        parts = self.around(tuple)
+        sentence = capacity_sentence(parts, self._grouping) if parts is not None else ()
         self._sum.set_lines((sentence,) if sentence else ())
         super().show_state()
 

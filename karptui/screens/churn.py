@@ -122,7 +122,6 @@ class ReplacementsScreen(ListScreen[ReplacedClaim]):
         return item.life.claim
 
     def object_of(self, item: ReplacedClaim) -> tuple[str, str] | None:
-        """Return the NodeClaim if it still exists."""
         return ("NodeClaim", item.life.claim) if self._is_there(item.life.claim) else None
 
     def action_open_events(self) -> None:

@@ -15,7 +15,6 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import CHURN
 from karptui.screens.row_sources import SessionList
 from karptui.session.claims import ClaimEntry
-from karptui.session.facts import ClaimsAround
 from karptui.views.claims import TABLE, claim_sentences, expiry_line
 from karptui.views.instants import freshness
 from karptui.views.row import Pieces
@@ -51,8 +50,7 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
         now_ns = self.host.now_ns()
         facts = TABLE.facts_without_room(self.table.unseen, item, now_ns)
         story = claim_sentences(item, now_ns, self._local, facts)
-        around = self.around(ClaimsAround, item.pool)
-        coming = expiry_line(around.expiries if around is not None else (), item.pool, now_ns, self._local)
+        coming = expiry_line(self.around(tuple, item.pool) or (), item.pool, now_ns, self._local)
         return (*story, coming) if coming else story
 
     def name_of(self, item: ClaimEntry) -> str:
@@ -62,7 +60,6 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
         return "NodeClaim", item.claim.name
 
     def action_describe(self) -> None:
-        """Describe the claim, and its node if there is one."""
         if (item := self.current) is not None:
             kind, name = ("Node", item.node.name) if item.node is not None else ("NodeClaim", item.claim.name)
             routes.show_description(self, kind, name)

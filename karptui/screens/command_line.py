@@ -14,10 +14,6 @@ class CommandError(RequestError):
     """A command that cannot run; the message is for the user."""
 
 
-def _no_arguments() -> Sequence[str]:
-    return ()
-
-
 @dataclass(frozen=True)
 class TypedCommand:
     """One command."""
@@ -28,7 +24,7 @@ class TypedCommand:
     run: Callable[[str], None]
     """Receives the text after the name; raises CommandError with a message for the user."""
     aliases: tuple[str, ...] = ()
-    arguments: Callable[[], Sequence[str]] = _no_arguments
+    arguments: Callable[[], Sequence[str]] = tuple
     placeholder: str = ""
     """Argument in the help: ``NAME``, or ``[NAME]`` if optional."""
 

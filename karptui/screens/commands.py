@@ -146,14 +146,14 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
         TypedCommand(
             "forward",
             "The next hours: commands, nodes, cost; before and after the current what-if",
-            lambda _: _forward(app),
+            lambda _: app.go(ToForward(tuple(app.front.scenarios_to_play()) if app.front is not None else ())),
         ),
         TypedCommand(
             "headroom",
             "How many more of a pod fit: before a node is needed, before limits stop it",
             lambda text: _headroom(app, text),
             ("room",),
-            lambda: _workload_words(app),
+            lambda: _object_words(app, "Deployment", "StatefulSet", "Pod"),
             "[KIND NAMESPACE/NAME]",
         ),
         TypedCommand("drill", "The outcome of losing a zone, a capacity type or a NodePool", lambda _: _drill(app)),
@@ -202,7 +202,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[TypedCommand, .
             "Edit, and see Karpenter's decisions change",
             lambda text: _whatif(app, text),
             ("wi",),
-            lambda: _whatif_words(app),
+            lambda: _object_words(app, "NodePool", "NodeClass", "DaemonSet"),
             "[KIND NAME]",
         ),
         TypedCommand("fleet", "All clusters of --contexts, or of the kubeconfig", lambda _: app.show_fleet()),
@@ -302,10 +302,6 @@ def _sources(app: CommandHost) -> None:
     app.push_screen(SourcesScreen())
 
 
-def _forward(app: CommandHost) -> None:
-    app.go(ToForward(tuple(app.front.scenarios_to_play()) if app.front is not None else ()))
-
-
 def _headroom(app: CommandHost, text: str) -> None:
     from karptui.views.headroom import headroom_study  # noqa: PLC0415 - only when asked for
 
@@ -396,11 +392,6 @@ def _rightsize(app: CommandHost) -> None:
 
     history = app.moments.history()
     app.go(ToStudy(rightsize_study(history if isinstance(history, Path) else None)))
-
-
-def _workload_words(app: CommandHost) -> Sequence[str]:
-    refs = app.session.names("Deployment", "StatefulSet", "Pod")
-    return [f"{ref.kind} {ref.key}" for ref in refs]
 
 
 def _next(app: CommandHost) -> None:
@@ -533,9 +524,8 @@ def _do(app: CommandHost, text: str) -> None:
         raise
 
 
-def _whatif_words(app: CommandHost) -> Sequence[str]:
-    refs = app.session.names("NodePool", "NodeClass", "DaemonSet")
-    return [f"{ref.kind} {ref.key}" for ref in refs]
+def _object_words(app: CommandHost, *kinds: str) -> Sequence[str]:
+    return [f"{ref.kind} {ref.key}" for ref in app.session.names(*kinds)]
 
 
 def _names(app: CommandHost, kind: str) -> Sequence[str]:

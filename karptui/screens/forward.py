@@ -258,7 +258,6 @@ class ForwardScreen(ListScreen[PlayedStep]):
         self.say("its nodes do not exist yet: they are launched in the forecast")
 
     def action_waits(self) -> None:
-        """Show the time each pod is pending in the forecast under the cursor."""
         row = self.current
         play = row.play if row is not None else next((f for f in self._plays if f.played is not None), None)
         if play is not None and (played := play.played) is not None:

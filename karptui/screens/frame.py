@@ -217,7 +217,6 @@ class FrameScreen(LayeredScreen):
         return format_key(self.host.config.keymap.get(binding_id, key).partition(",")[0].strip())
 
     def compose(self) -> ComposeResult:
-        """Yield the frame around the body."""
         if self.host.tour is not None:
             yield Sentences(id="tour")
         yield TopBar()
@@ -447,7 +446,6 @@ class FrameScreen(LayeredScreen):
         self.host.go(ToForward(tuple(self.scenarios_to_play())))
 
     def action_whatif(self) -> None:
-        """Open the what-if for the object under the cursor."""
         self.host.open_whatif(self.whatif_opening())
 
     def action_refresh_data(self) -> None:

@@ -33,8 +33,8 @@ class KeysInTurn:
             take,
             is_early=self._is_early,
             leaves=self._leaves,
-            waits=self._say_waiting,
-            called_off=self._say_called_off,
+            waits=lambda: host_of(app).tell("keys wait until the screen is open; esc skips it"),
+            called_off=lambda: host_of(app).tell("cancelled: nothing is opened", Tone.MUTED),
         )
 
     async def begin(self) -> None:
@@ -70,9 +70,3 @@ class KeysInTurn:
         if binding is None or takes_text(screen):
             return None
         return _LEAVING.get(binding.binding.action.partition("(")[0])
-
-    def _say_waiting(self) -> None:
-        host_of(self._app).tell("keys wait until the screen is open; esc skips it")
-
-    def _say_called_off(self) -> None:
-        host_of(self._app).tell("cancelled: nothing is opened", Tone.MUTED)

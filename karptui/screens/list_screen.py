@@ -104,7 +104,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         self._making: Making[ItemT] = Making()
 
     def compose_body(self) -> ComposeResult:
-        """Yield the table, and the widgets above and below it."""
         yield from self._above
         table = RowTable(self.listing.spec.headings())
         table.awaits_rows = True
@@ -130,7 +129,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         self.table.set_headings(spec.headings())
 
     def focus_body(self) -> None:
-        """Give the keys back to the table."""
         self.table.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -196,7 +194,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         return self.opening_of(objects) if objects else super().whatif_opening()
 
     def marked_objects(self) -> list[tuple[str, str]]:
-        """Return kind and key of every marked object."""
         marked = self.listing.with_keys(self.table.marked) if self.table.marked else []
         return list(dict.fromkeys(ref for item in marked if (ref := self.object_of(item)) is not None))
 
@@ -277,7 +274,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         yield f"{len(self.table.marked)} marked" if self.table.marked else ""
 
     def show_title(self) -> None:
-        """Show the current title."""
         if self.listing.rows is None:
             return
         title = " " + "─ ".join(f"{part} " for part in self.title_parts() if part)
@@ -286,7 +282,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             self.table.border_title = Content(title)
 
     def explain(self) -> Pieces:
-        """Explain the row under the cursor."""
         item = self.current
         return self.explain_item(item) if item is not None else ()
 
@@ -298,7 +293,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         return self.listing.spec.facts_without_room(self.table.unseen, item, self.host.now_ns())
 
     def refresh_info(self) -> None:
-        """Refresh the line about the row under the cursor."""
         super().refresh_info()
         if self.story is not None:
             self.story.show(self.current)
@@ -383,13 +377,11 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     # Keys on the table
 
     def action_wide(self) -> None:
-        """Show all columns, or only those that fit."""
         self.table.set_wide(is_wide=not self.table.is_wide)
         if self.table.is_wide:
             self.say(f"every column; ← → scroll, {self.key_of('list.wide', 'ctrl+w')} goes back", Tone.MUTED)
 
     def action_notable(self) -> None:
-        """Show blocked and faulty rows only, or all rows."""
         self.listing.is_notable_only = not self.listing.is_notable_only
         self.show_state()
         self.refresh_info()
@@ -405,7 +397,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         self.action_sort(event.column_id)
 
     def action_copy(self) -> None:
-        """Copy the names of the marked rows, or of the one under the cursor."""
         if names := [clean(self.name_of(item)) for item in self.chosen()]:
             self.app.copy_to_clipboard("\n".join(names))
             self.say(f"copied {names[0] if len(names) == 1 else f'{len(names)} names'}", Tone.GOOD)

@@ -38,11 +38,9 @@ class MomentScreens:
 
     @property
     def shown(self) -> Moment | None:
-        """The moment that screens show; None for the present cluster."""
         return self._visits.moment
 
     def visit(self, to: ToMoment) -> None:
-        """Show the cluster at a moment of a play on every screen, until that is left."""
         self._work(partial(self._enter, to))
 
     async def _enter(self, to: ToMoment) -> None:
@@ -56,7 +54,6 @@ class MomentScreens:
             self._host.tell(RESULTS[visit], Tone.WARNING)
 
     def step(self, by: int) -> None:
-        """Show a later moment of the play, or an earlier one; without a play, of the history."""
         if self.shown is None or isinstance(self.shown, PastMoment):
             self._work(partial(self._go, PastStep(by=by)))
         else:
@@ -70,11 +67,9 @@ class MomentScreens:
             self._host.tell("the forecast ends here" if by > 0 else "the forecast begins here")
 
     def step_mark(self, by: int) -> None:
-        """Show the moment of the next mark of the history, or of the previous one."""
         self._work(partial(self._go, PastStep(by=by, to_mark=True)))
 
     def history(self) -> Path | str:
-        """Return the file with the followed cluster's history, or why there is none."""
         history = self._visits.history()
         return history if isinstance(history, Path) else RESULTS[history]
 
@@ -105,7 +100,6 @@ class MomentScreens:
             self._host.tell(RESULTS[result])
 
     def leave(self) -> bool:
-        """Go back to where the moment was opened; return whether one was shown."""
         if not self._visits.leave():
             return False
         if (opened := self._opened.pop()) is not None:

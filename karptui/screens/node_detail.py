@@ -111,7 +111,6 @@ class NodeDetailScreen(ListScreen[PodEntry]):
         super().show_state()
 
     def shows_usage(self) -> bool:
-        """Whether live usage is to be seen: always."""
         return True
 
     def _why(self, entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:

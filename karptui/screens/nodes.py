@@ -217,7 +217,6 @@ class NodesScreen(ListScreen[NodeEntry]):
         return item.name
 
     def object_of(self, item: NodeEntry) -> tuple[str, str]:
-        """Return the node, or the NodeClaim if there is no node."""
         return ("Node", item.name) if item.node is not None else ("NodeClaim", item.name)
 
     def help_text(self) -> HelpSections:
@@ -227,7 +226,6 @@ class NodesScreen(ListScreen[NodeEntry]):
     # Keys
 
     def action_open_capacity(self) -> None:
-        """Show where the capacity is."""
         self.host.run_command("capacity")
 
     def action_open_packing(self) -> None:

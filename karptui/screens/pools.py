@@ -66,7 +66,6 @@ class PoolsScreen(ListScreen[PoolRow]):
         return f"Pools ─ in the order Karpenter tries them{f' ─ {cost}' if cost else ''}"
 
     def prepare(self) -> None:
-        """Leave out prices if they are disabled."""
         if self.host.config.disable_pricing:
             self.use_table(pools_table(has_prices=False))
         super().prepare()

@@ -127,7 +127,6 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         return item.remedy.title
 
     def whatif_opening(self) -> Opening:
-        """Return a what-if with the edits of the remedy under the cursor."""
         row = self.current
         if row is None:
             return Opening()
@@ -151,5 +150,4 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         self._show_text()
 
     def open_row(self, item: TriedRemedy) -> None:  # noqa: ARG002 - it is under the cursor
-        """Try the remedy in the what-if."""
         self.action_whatif()

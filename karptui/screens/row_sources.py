@@ -113,7 +113,6 @@ class OwnRows(Generic[ItemT]):
         return len(self._items())
 
     def rows(self, spec: TableSpec[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:
-        """Return the rows; the same ones at another time while nothing has changed."""
         items, previous = self._items(), self._current
         is_same = previous is not None and previous.items is items and previous.recipe == recipe
         if previous is not None and is_same and not is_timed(recipe.query, spec.subject):

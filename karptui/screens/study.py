@@ -131,7 +131,6 @@ class StudyScreen(ListScreen[Any]):
         return (scenario,) if scenario is not None else ()
 
     def whatif_opening(self) -> Opening:
-        """Return a what-if with the edits of the row under the cursor."""
         scenarios = self.scenarios_to_play()
         if not scenarios:
             return super().whatif_opening()

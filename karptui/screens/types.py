@@ -109,7 +109,6 @@ class TypesOfPoolScreen(ListScreen[TypeEntry]):
         return f"Types of {clean(self._pool)}{' ─ all' if self._shows_all else ''}"
 
     def prepare(self) -> None:
-        """Leave out prices if they are disabled."""
         if self.host.config.disable_pricing:
             self.use_table(types_table(has_prices=False))
         super().prepare()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from karptui.config import Config
 from karptui.kube.recent import LastAnswer
-from karptui.session.facts import AdviceAround, BudgetsAround, CapacityAround, ClaimsAround, TypesAround, advice_around
+from karptui.session.facts import AdviceAround, TypesAround, advice_around
 from karptui.session.nodes import going_nodes
 from karptui.session.row_server import List
 from karptui.views.nodes.columns import nodes_spec
@@ -75,10 +75,7 @@ def _claims() -> List:
         made_from = view.state.nodeclaims, view.state.nodes, view.analysis
         return last.get(made_from, lambda: claim_entries(view))
 
-    def around(view: ClusterView, of: str, _now_ns: int) -> ClaimsAround:
-        return ClaimsAround(expiries_of(entries(view), of))
-
-    return served(TABLE, lambda view, _: entries(view), around)
+    return served(TABLE, lambda view, _: entries(view), lambda view, of, _: expiries_of(entries(view), of))
 
 
 def _budgets() -> List:
@@ -92,10 +89,11 @@ def _budgets() -> List:
         values = view.analysis.budgets.values() if view.analysis is not None else (None,)
         return last.get((*values, *view.state.nodepools.values()), lambda: budget_entries(view))
 
-    def around(view: ClusterView, of: str, _now_ns: int) -> BudgetsAround:
-        return BudgetsAround(tuple(entry for entry in entries(view) if entry.pool.name == of))
-
-    return served(budgets_table(LocalZone()), lambda view, _: entries(view), around)
+    return served(
+        budgets_table(LocalZone()),
+        lambda view, _: entries(view),
+        lambda view, of, _: tuple(entry for entry in entries(view) if entry.pool.name == of),
+    )
 
 
 def _capacity(config: Config, churn: _Churn) -> List:
@@ -117,11 +115,8 @@ def _capacity(config: Config, churn: _Churn) -> List:
             equals=(grouping, sees_nodes),
         )
 
-    def around(view: ClusterView, of: str, now_ns: int) -> CapacityAround:
-        return CapacityAround(entries(view, of, now_ns))
-
     table = capacity_table(has_prices=not config.disable_pricing)
-    return served(table, lambda view, query: entries(view, query.of, query.now_ns), around)
+    return served(table, lambda view, query: entries(view, query.of, query.now_ns), entries)
 
 
 def _dollars() -> List:

@@ -19,26 +19,6 @@ if TYPE_CHECKING:
     from karptui.session.types import PoolEntry
 
 
-class ClaimsAround(msgspec.Struct, frozen=True):
-    """When the NodeClaims of a NodePool expire."""
-
-    expiries: tuple[Expiry, ...]
-    """Soonest first, without permanent ones."""
-
-
-class BudgetsAround(msgspec.Struct, frozen=True, eq=False):
-    """The budgets of a NodePool."""
-
-    entries: tuple[BudgetEntry, ...]
-    """One for each reason."""
-
-
-class CapacityAround(msgspec.Struct, frozen=True, eq=False):
-    """Every part of the cluster, whatever is filtered."""
-
-    entries: tuple[CapacityEntry, ...]
-
-
 class TypesAround(msgspec.Struct, frozen=True, eq=False):
     """The NodePools, and the type counts of one of them."""
 
@@ -79,11 +59,11 @@ def advice_around(report: AdviceReport | None, finding: str = "") -> AdviceAroun
 
 if TYPE_CHECKING:
     Around: TypeAlias = (
-        AdviceAround
-        | BudgetsAround
-        | CapacityAround
+        tuple[BudgetEntry, ...]
+        | tuple[CapacityEntry, ...]
+        | tuple[Expiry, ...]
+        | AdviceAround
         | Churn
-        | ClaimsAround
         | Dollars
         | NextReport
         | PoolRow

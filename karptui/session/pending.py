@@ -101,14 +101,10 @@ class PendingQuestions:
     def _is_outdated(self, detail: PodDetail) -> bool:
         assert self._view is not None
         assert self._prepared is not None
-        if detail.generation == self._view.state.generation:
-            return detail.remedies is not None and not detail.remedies.is_complete and self._is_dropped(detail)
         is_at_work = self._search is not None and self._search[0] == detail.pod_key
+        if detail.generation == self._view.state.generation:
+            return detail.remedies is not None and not detail.remedies.is_complete and not is_at_work
         return not is_at_work and self._prepared.now_ns - detail.now_ns > AGAIN_NS
-
-    def _is_dropped(self, detail: PodDetail) -> bool:
-        """Whether the search behind an unfinished answer was given up for another pod's."""
-        return self._search is None or self._search[0] != detail.pod_key
 
     def _explain(self, pod_key: str, group: PendingGroup) -> None:
         assert self._steps is not None

@@ -42,10 +42,6 @@ def _seen(entry: CapacityEntry, count: int) -> int | None:
     return count if entry.sees_nodes else None
 
 
-def _pods_cell(entry: CapacityEntry, _: int) -> Cell:
-    return msgspec.structs.replace(count_cell(entry.pods, entry.access), bar=None)
-
-
 def _per_hour(entry: CapacityEntry) -> float | None:
     return entry.total.per_hour if entry.total.priced else None
 
@@ -151,7 +147,7 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
     ),
     Column(
         NumberHeading("pods", "PODS", "Pods on these nodes / the nodes' pod capacity.", 7, drop_order=3),
-        _pods_cell,
+        lambda entry, _: msgspec.structs.replace(count_cell(entry.pods, entry.access), bar=None),
         lambda entry: entry.pods.requested,
         values=_amounts("pods", "", lambda entry: entry.pods),
     ),

@@ -40,10 +40,6 @@ def payer_text(payer: Payer) -> str:
     return _LABELS.get(payer.part) or clean(payer.name) or "(without the label)"
 
 
-def _name_cell(payer: Payer, _: int) -> Cell:
-    return Cell(payer_text(payer), Tone.NORMAL if payer.part is Part.PODS else Tone.MUTED)
-
-
 def _cost_cell(payer: Payer, _: int) -> Cell:
     if not payer.per_hour:
         return NOT_AVAILABLE if payer.unpriced else NOT_APPLICABLE
@@ -67,7 +63,7 @@ def dollars_table(grouping: str = "namespace") -> TableSpec[Payer]:
     name: Column[Payer] = Column(
         Heading("name", title, "Owner of the pods; idle and DaemonSets are extra rows.", min_width=12, max_width=60,
                 is_name=True),
-        _name_cell,
+        lambda payer, _: Cell(payer_text(payer), Tone.NORMAL if payer.part is Part.PODS else Tone.MUTED),
         lambda payer: natural_key(payer.name) if payer.name else None,
         values=(
             Value("part", lambda payer, _: str(payer.part), one_of(*Part), "pods, DaemonSets or idle."),

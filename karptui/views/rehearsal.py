@@ -119,12 +119,9 @@ def detail_lines(rehearsal: Rehearsal) -> Iterator[str]:
     yield from section_lines(
         "DaemonSets that end with these nodes", [f"{name}: {count}" for name, count in rehearsal.daemons]
     )
-    yield from section_lines("DaemonSets that would not run on new nodes", list(_absent(rehearsal)))
+    absent = [f"{name}: not in {', '.join(pools)}" for name, pools in rehearsal.absent_daemons]
+    yield from section_lines("DaemonSets that would not run on new nodes", absent)
     yield from section_lines("Manifests", rehearsal.notes)
-
-
-def _absent(rehearsal: Rehearsal) -> Iterator[str]:
-    yield from (f"{name}: not in {', '.join(pools)}" for name, pools in rehearsal.absent_daemons)
 
 
 def _took(rehearsal: Rehearsal) -> str:

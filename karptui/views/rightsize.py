@@ -255,10 +255,6 @@ _FLEET: Final = struct_values(Fleet, {"nodes": "Nodes that Karpenter manages.", 
 _BLOCKED: Final = struct_values(BlockedNodes)
 
 
-def _patches(answer: RightSize, _: int) -> list[dict[str, Any]]:
-    return [patch for sizing in answer.sizings if (patch := patch_of(sizing)) is not None]
-
-
 REPORT: Final[tuple[Value[RightSize], ...]] = (
     Value("source", lambda answer, _: rests_on(answer.recommendations), str, "With percentile and history."),
     record("now", lambda answer: _at(answer, 0, 0), _FLEET),
@@ -272,7 +268,9 @@ REPORT: Final[tuple[Value[RightSize], ...]] = (
     texts("unmatched", lambda answer: answer.unmatched, "Workloads with recommendations and without pods."),
     Value("podsWithout", lambda answer, _: answer.without, int, "Pods without a recommendation."),
     Value("isUsageKnown", lambda answer, _: answer.is_usage_known, bool),
-    Value("patches", _patches, {"type": "array", "items": {"type": "object"}}, "Strategic merge patches."),
+    Value("patches",
+          lambda answer, _: [patch for sizing in answer.sizings if (patch := patch_of(sizing)) is not None],
+          {"type": "array", "items": {"type": "object"}}, "Strategic merge patches."),
     texts("assumed", lambda answer: answer.assumed),
     texts("notModelled", lambda answer: (*_NOT_MODELLED, *answer.played[1].not_modelled)),
 )  # fmt: skip

@@ -120,12 +120,9 @@ def claim_lines(before: ReplayOutcome, after: ReplayOutcome) -> tuple[tuple[Clai
         if left[signature] > 0:
             left[signature] -= 1
             gone.append(_claim_line(claim, paid, prices, is_changed=True))
-    order = _by_pool_and_pods
-    return tuple(sorted(added, key=lambda line: (not line.is_changed, *order(line)))), tuple(sorted(gone, key=order))
-
-
-def _by_pool_and_pods(line: ClaimLine) -> tuple[str, tuple[str, ...]]:
-    return line.pool_name, line.pods
+    added.sort(key=lambda line: (not line.is_changed, line.pool_name, line.pods))
+    gone.sort(key=lambda line: (line.pool_name, line.pods))
+    return tuple(added), tuple(gone)
 
 
 class _PaidTypes:

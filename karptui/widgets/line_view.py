@@ -147,7 +147,6 @@ class LineView(ScrollView):
             self.refresh_scroll_bar()
 
     def refresh_scroll_bar(self) -> None:
-        """Redraw the scroll bar if it changed."""
         if self._column is not None and self._column.thumb != self._thumb():
             self.refresh()
 

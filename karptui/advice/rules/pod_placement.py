@@ -226,7 +226,6 @@ def _domains(
 
 
 def _own_zones(group: PodGroup) -> set[str] | None:
-    """Return the zones in the pods' own selectors, or None if there are none."""
     template = group.template
     alternatives = [Requirements.from_selectors(term.match_expressions) for term in template.required_node_terms or ()]
     zones: set[str] = set()

@@ -170,8 +170,6 @@ def lives(
 
 
 class _EventIndex:
-    """Events by object."""
-
     def __init__(self, events: Iterable[Event]) -> None:
         self.claims: dict[str, list[Event]] = {}
         self._nodes: dict[str, list[Event]] = {}

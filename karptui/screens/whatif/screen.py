@@ -128,7 +128,6 @@ class WhatIfScreen(FrameScreen):
             self._leave(super().action_back)
 
     def action_leave(self) -> None:
-        """Go back; where scenarios are not saved, ask once."""
         self._leave(super().action_leave)
 
     def _leave(self, leave: Callable[[], object]) -> None:
@@ -315,7 +314,6 @@ class WhatIfScreen(FrameScreen):
         ask_aside(self, self._dialogs.mode)
 
     def action_scenarios(self) -> None:
-        """Go to another scenario, begin one, or throw one away."""
         ask_aside(self, self._dialogs.scenarios)
 
     def action_rename(self) -> None:
@@ -338,7 +336,6 @@ class WhatIfScreen(FrameScreen):
         ask_aside(self, lambda: self._dialogs.sweep(self.edit_pane.document, self.edit_pane.controls.current_key))
 
     def action_solve(self) -> None:
-        """Ask for a goal, and look for the change that reaches it."""
         ask_aside(self, lambda: ask_for_goal(self))
 
     def action_export(self) -> None:

@@ -102,7 +102,6 @@ class Workbook:
         self.put(replace(self.sheet, text=text), why)
 
     def put_edits(self, edits: tuple[AnyEdit, ...], why: str) -> None:
-        """Take over the edits that are not text."""
         self.put(replace(self.sheet, edits=edits), why)
 
     def choose_replay(self, mode: Replay) -> None:

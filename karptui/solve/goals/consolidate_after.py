@@ -78,7 +78,8 @@ def find(question: GoalQuestion) -> Solved:
     runner_up = _runner_up(attempts, best_at, line.highest, has_prices=question.has_prices)
     shown = {best_at, _place(attempts, runner_up)}
     attempts_said = [attempt for at, attempt in sorted(attempts.items(), reverse=True) if at not in shown]
-    is_cheaper_when_shorter = _falls([good[at].figures.price_per_hour for at in sorted(good)])
+    prices = [good[at].figures.price_per_hour for at in sorted(good)]
+    is_cheaper_when_shorter = all(after <= before + _SAME for before, after in pairwise(prices))
     return Solved(
         replay=Replay.NEXT,
         now=now,
@@ -180,7 +181,3 @@ def _with_reason(tried: Tried, best: Tried | None, *, has_prices: bool) -> Tried
 
 def _place(attempts: dict[int, Tried], tried: Tried | None) -> int | None:
     return next((at for at, attempt in attempts.items() if tried is not None and attempt.edits == tried.edits), None)
-
-
-def _falls(prices: Sequence[float]) -> bool:
-    return all(after <= before + _SAME for before, after in pairwise(prices))

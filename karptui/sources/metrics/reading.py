@@ -162,7 +162,6 @@ def _ints(sums: _Sums) -> dict[str, int]:
 
 
 def _by_reason(sums: _Sums) -> dict[str, dict[str, int]]:
-    """Return whole numbers by NodePool and reason."""
     by_pool: dict[str, dict[str, int]] = {}
     for (pool, reason), value in sums.items():
         by_pool.setdefault(pool, {})[reason] = int(value)

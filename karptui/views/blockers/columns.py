@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from karptui.disruption.codes import WhyCode
+from karptui.disruption.codes import Blocker, WhyCode
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.session.blockers import BlockerEntry, BlockerGroup, BlockerLine
@@ -205,13 +205,11 @@ def _left_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
     return ("is over", Tone.NORMAL) if line.blocker.until_ns <= now_ns else _words(_left_cell(line, now_ns), "ends in ")
 
 
-def _value_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
-    """Return the value as text."""
-    return _words(_group_value(line) if isinstance(line, BlockerGroup) else text_cell(line.blocker.value), "value ")
-
-
-def _owner_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
-    return _words(_group_owner(line) if isinstance(line, BlockerGroup) else text_cell(line.blocker.owner), "owned by ")
+def _text_words(
+    before: str, read: Callable[[Blocker], str], of_group: Callable[[BlockerGroup], Cell]
+) -> Callable[[BlockerLine, int], tuple[str, Tone]]:
+    cell = _on_blockers(lambda entry, _: text_cell(read(entry.blocker)), of_group)
+    return lambda line, now_ns: _words(cell(line, now_ns), before)
 
 
 def _recent_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
@@ -288,14 +286,14 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         ),
         _sort(lambda entry: entry.blocker.owner or None),
         filters=_text_field(lambda entry: entry.owner, "owner: Job/gitlab/runner, Deployment/web/front"),
-        words=Words(3, _owner_words),
+        words=Words(3, _text_words("owned by ", lambda blocker: blocker.owner, _group_owner)),
     ),
     Column(
         Heading("value", "VALUE", "The annotation, budget or PodDisruptionBudget.", 5, 64, drop_order=5),
         _on_blockers(lambda entry, _: _value_cell(entry.blocker.value), _group_value),
         _sort(lambda entry: entry.blocker.value or None),
         filters=_text_field(lambda entry: entry.blocker.value, "annotation, budget or PodDisruptionBudget"),
-        words=Words(4, _value_words),
+        words=Words(4, _text_words("value ", lambda blocker: blocker.value, _group_value)),
     ),
     Column(
         Heading(

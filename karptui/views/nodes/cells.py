@@ -66,11 +66,6 @@ def price_words(entry: NodeEntry, _: int) -> tuple[str, Tone]:
     return ("price n/a", cell.tone) if cell == NOT_AVAILABLE else cell_words(cell, after="/h")
 
 
-def capacity_type_words(entry: NodeEntry, _: int) -> tuple[str, Tone]:
-    """Return the capacity type in full."""
-    return clean(entry.capacity_type), capacity_tone(entry.capacity_type)
-
-
 def expires_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
     """Return the time of expiry as text."""
     cell = expires_cell(entry.claim, now_ns)

@@ -25,7 +25,7 @@ from karptui.views.instants import age_column, seconds_since, seconds_until
 from karptui.views.nodes.cells import (
     HELD,
     WHY,
-    capacity_type_words,
+    capacity_tone,
     expires_cell,
     expires_words,
     label_words,
@@ -97,7 +97,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             lambda entry, _: (entry.capacity_type, "od") if entry.capacity_type == "on-demand" else entry.capacity_type,
             "spot, on-demand, reserved",
         ),
-        words=Words(4, capacity_type_words, joins=True),
+        words=Words(4, lambda entry, _: (clean(entry.capacity_type), capacity_tone(entry.capacity_type)), joins=True),
     ),
     text_column(
         Heading("zone", "ZONE", "The zone; without the region if the column is narrow.", 4, 20, drop_order=6),

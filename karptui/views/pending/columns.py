@@ -18,7 +18,7 @@ from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeadin
 from karptui.views.instants import age_column
 from karptui.views.pending.disagreements import disagreement_short, disagreement_text
 from karptui.views.pending.rejections import miss_text, refusal_counts
-from karptui.views.pending.sentences import karpenter_text, now_text, requests_words, scheduler_text, short_verdict
+from karptui.views.pending.sentences import now_text, requests_words, short_verdict, verdict_with_age
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
@@ -35,14 +35,14 @@ def _karpenter(entry: PendingEntry, now_ns: int) -> Cell:
         tone = Tone.WARNING if group.cause in SILENT or group.disagreements else Tone.MUTED
         return Cell("no message", tone, "silent")
     tone = Tone.FAULT if message.reason.startswith("Failed") else Tone.NORMAL
-    return Cell(karpenter_text(group, now_ns), tone, short_verdict(message, now_ns))
+    return Cell(verdict_with_age(message, now_ns), tone, short_verdict(message, now_ns))
 
 
 def _scheduler(entry: PendingEntry, now_ns: int) -> Cell:
     message = entry.group.messages.scheduler
     if message is None:
         return Cell("no message", Tone.MUTED, "silent")
-    return Cell(scheduler_text(entry.group, now_ns), Tone.NORMAL, short_verdict(message, now_ns))
+    return Cell(verdict_with_age(message, now_ns), Tone.NORMAL, short_verdict(message, now_ns))
 
 
 def _now(entry: PendingEntry, _: int) -> Cell:
@@ -72,7 +72,6 @@ def _requests_values(pod: Pod) -> dict[str, int]:
 
 
 def _message_values(message: PodMessage | None, now_ns: int) -> dict[str, Any] | None:
-    """Return a message as a value; None without a message."""
     if message is None:
         return None
     return {

@@ -371,16 +371,10 @@ def _unknown_text(group: PendingGroup, *, is_short: bool) -> str:
     return "unknown" if group.diagnosis.error else "unknown: its types' values of a required label are unknown"
 
 
-def karpenter_text(group: PendingGroup, now_ns: int) -> str:
-    """Return Karpenter's newest verdict with its age."""
-    message = group.messages.karpenter
-    return "no message" if message is None else f"{clean(message.reason)}{_ago(message, now_ns)}"
-
-
-def scheduler_text(group: PendingGroup, now_ns: int) -> str:
-    """Return the scheduler's newest verdict with its age."""
-    message = group.messages.scheduler
-    return "no message" if message is None else f"{clean(message.reason)}{_ago(message, now_ns)}"
+def verdict_with_age(message: PodMessage, now_ns: int) -> str:
+    """Return a verdict and the time since."""
+    ago = f" {age_text(message.at_ns, now_ns)}" if message.at_ns else ""
+    return f"{clean(message.reason)}{ago}"
 
 
 def short_verdict(message: PodMessage, now_ns: int) -> str:
@@ -389,10 +383,6 @@ def short_verdict(message: PodMessage, now_ns: int) -> str:
     if not message.at_ns or len(word) >= _LONG_WORD:
         return word
     return f"{word} {short_age_text(message.at_ns, now_ns)}"
-
-
-def _ago(message: PodMessage, now_ns: int) -> str:
-    return f" {age_text(message.at_ns, now_ns)}" if message.at_ns else ""
 
 
 def quote_lines(group: PendingGroup, now_ns: int, *, may_list_events: bool = True) -> tuple[Pieces, ...]:

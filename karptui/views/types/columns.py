@@ -110,7 +110,6 @@ def _largest_cell(entry: TypeEntry, _: int) -> Cell:
 
 
 def _daemons_cell(entry: TypeEntry, _: int) -> Cell:
-    """Return the number of DaemonSets on a node, and their memory requests."""
     if not entry.daemon_pods:
         return ZERO
     room = _allocatable_bytes(entry)
@@ -119,7 +118,6 @@ def _daemons_cell(entry: TypeEntry, _: int) -> Cell:
 
 
 def _offered_cell(entry: TypeEntry, _: int) -> Cell:
-    """Return the capacity types that are offered, with their zones."""
     offered = entry.offered
     if not offered:
         return Cell("none", Tone.WARNING if entry.is_wanted else Tone.MUTED)

@@ -136,31 +136,6 @@ class QuickAction:
     """Makes the edits from the focused object and the answers; raises ``EditRefusedError`` with a message."""
 
 
-def scale_workload(ref: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
-    """Give a workload another number of pods."""
-    return (ScaleWorkload(ref, _count(answers, "replicas", low=0)),)
-
-
-def copy_pod(ref: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
-    """Add pending pods like one."""
-    return (CopyPod(ref, _count(answers, "count", low=1)),)
-
-
-def delete_object(ref: ObjectRef, _: Mapping[str, str]) -> tuple[AnyEdit, ...]:
-    """Take an object away."""
-    return (DeleteObject(ref),)
-
-
-def remove_node(ref: ObjectRef, _: Mapping[str, str]) -> tuple[AnyEdit, ...]:
-    """Take a node away; its pods look for another place."""
-    return (RemoveNode(ref.name),)
-
-
-def cordon_node(ref: ObjectRef, _: Mapping[str, str]) -> tuple[AnyEdit, ...]:
-    """Keep new pods from a node."""
-    return (CordonNode(ref.name),)
-
-
 def take_out(_: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
     """Make offerings unavailable: instance type, zone and capacity type in one line, in any order.
 
@@ -190,9 +165,19 @@ _ZONE: Final = re.compile(r"[a-z]{2,}(-[a-z0-9]+)*-[0-9][a-z]|[a-z]+[0-9]-az[0-9
 """As AWS, and other clouds, name zones."""
 _SCALED: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "Job"})
 QUICK_ACTIONS: Final[tuple[QuickAction, ...]] = (
-    QuickAction(id="scale", title="scale to n", kinds=_SCALED, asks=(("replicas", "replicas"),), make=scale_workload),
     QuickAction(
-        id="copies", title="add n pods like this", kinds=frozenset({"Pod"}), asks=(("count", "pods"),), make=copy_pod
+        id="scale",
+        title="scale to n",
+        kinds=_SCALED,
+        asks=(("replicas", "replicas"),),
+        make=lambda ref, answers: (ScaleWorkload(ref, _count(answers, "replicas", low=0)),),
+    ),
+    QuickAction(
+        id="copies",
+        title="add n pods like this",
+        kinds=frozenset({"Pod"}),
+        asks=(("count", "pods"),),
+        make=lambda ref, answers: (CopyPod(ref, _count(answers, "count", low=1)),),
     ),
     QuickAction(
         id="outage",
@@ -201,14 +186,26 @@ QUICK_ACTIONS: Final[tuple[QuickAction, ...]] = (
         asks=(("offerings", "instance types, zone, capacity type: m5.* us-east-1a spot, or a part: flex"),),
         make=take_out,
     ),
-    QuickAction(id="remove-node", title="remove this node", kinds=frozenset({"Node"}), asks=(), make=remove_node),
-    QuickAction(id="cordon", title="cordon this node", kinds=frozenset({"Node"}), asks=(), make=cordon_node),
+    QuickAction(
+        id="remove-node",
+        title="remove this node",
+        kinds=frozenset({"Node"}),
+        asks=(),
+        make=lambda ref, _: (RemoveNode(ref.name),),
+    ),
+    QuickAction(
+        id="cordon",
+        title="cordon this node",
+        kinds=frozenset({"Node"}),
+        asks=(),
+        make=lambda ref, _: (CordonNode(ref.name),),
+    ),
     QuickAction(
         id="delete",
         title="delete this object",
         kinds=frozenset({"PodDisruptionBudget", "NodePool", "DaemonSet", "Deployment", "StatefulSet", "Job", "Pod"}),
         asks=(),
-        make=delete_object,
+        make=lambda ref, _: (DeleteObject(ref),),
     ),
 )
 """Edits outside the documents, in display order."""

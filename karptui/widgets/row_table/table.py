@@ -223,7 +223,6 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         self._refresh_line_at(0)
 
     def action_sort_picked(self) -> None:
-        """Ask for the order by the picked column, or for the reverse of the present one."""
         if 0 <= self._picked < len(self.headings):
             self.post_message(SortRequested(self, self.headings[self._picked].id))
         elif self._sort is not None:
