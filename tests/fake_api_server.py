@@ -279,25 +279,48 @@ class FakeApi:
             self._generation += 1
             self._changed.notify_all()
 
+    def answer_at(self, path: str | tuple[str, ...], answer: Answer, when: Callable[[], object] = lambda: True) -> None:
+        """Give another answer where the path ends so, while a condition holds."""
+
+        def fault(call: Call) -> None:
+            if call.path.endswith(path) and when():
+                answer(call)
+                raise Answered
+
+        self.fault = fault
+
+    def forbid(self, *paths: str) -> None:
+        """Refuse to list the objects at these paths."""
+
+        def refuse(call: Call) -> None:
+            plural = call.path.rpartition("/")[2]
+            call.error(403, f'{plural} is forbidden: User "u" cannot list resource "{plural}"', "Forbidden")
+
+        self.answer_at(paths, refuse)
+
     def __call__(self, call: Call) -> None:
         try:
             if self.fault is not None:
                 self.fault(call)
-            if call.path in self._objects:
-                (self._watch if call.is_watch else self._list)(call)
-            elif (within := _NAMESPACED.fullmatch(call.path)) and (path := f"{within[1]}/{within[3]}") in self._objects:
-                with self._changed:
-                    items = list(self._at(path, self._asked_version(call)).values())
-                items = [item for item in items if item["metadata"].get("namespace") == within[2]]
-                call.json({"items": self._chosen(call, items)})
-            elif call.path == "/version":
-                call.json({"gitVersion": "v1.36.3"})
-            elif call.path == "/readyz":
-                call.text("ok")
-            else:
-                call.error(404, "the server could not find the requested resource", "NotFound")
+            self.answer(call)
         except Answered:
             return
+
+    def answer(self, call: Call) -> None:
+        """Answer as an API server does."""
+        if call.path in self._objects:
+            (self._watch if call.is_watch else self._list)(call)
+        elif (within := _NAMESPACED.fullmatch(call.path)) and (path := f"{within[1]}/{within[3]}") in self._objects:
+            with self._changed:
+                items = list(self._at(path, self._asked_version(call)).values())
+            items = [item for item in items if item["metadata"].get("namespace") == within[2]]
+            call.json({"items": self._chosen(call, items)})
+        elif call.path == "/version":
+            call.json({"gitVersion": "v1.36.3"})
+        elif call.path == "/readyz":
+            call.text("ok")
+        else:
+            call.error(404, "the server could not find the requested resource", "NotFound")
 
     def _record(self, kind: str, path: str, document: Document) -> None:
         self._version += 1

@@ -31,12 +31,10 @@ def capacity_grouping(text: str) -> str:
     """
     from karptui.session import capacity, dollars
 
-    if text in capacity.GROUPINGS or text in dollars.GROUPINGS:
+    names = (*capacity.GROUPINGS, *dollars.GROUPINGS)
+    if text in names or (text.startswith(dollars.BY_LABEL) and text != dollars.BY_LABEL):
         return text
-    if text.startswith(dollars.BY_LABEL) and text != dollars.BY_LABEL:
-        return text
-    names = ", ".join((*capacity.GROUPINGS, *dollars.GROUPINGS))
-    raise argparse.ArgumentTypeError(f"{text!r:.80} is none of {names} and label=KEY")
+    raise argparse.ArgumentTypeError(f"{text!r:.80} is none of {', '.join(names)} and label=KEY")
 
 
 def is_of_pods(args: argparse.Namespace) -> bool:

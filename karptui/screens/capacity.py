@@ -184,9 +184,8 @@ class PackingScreen(FrameScreen):
 
     def explain(self) -> Pieces:
         other = RESOURCES[1 - RESOURCES.index(self._resource)]
-        if self._scenario is None:
-            return ((f"by requested {self._resource} · b: by {other} · :capacity has the sums", Tone.MUTED),)
-        return ((f"by requested {self._resource} · b: by {other} · esc: back to the what-if", Tone.MUTED),)
+        more = ":capacity has the sums" if self._scenario is None else "esc: back to the what-if"
+        return ((f"by requested {self._resource} · b: by {other} · {more}", Tone.MUTED),)
 
     def action_turn(self) -> None:
         self._resource = RESOURCES[1 - RESOURCES.index(self._resource)]

@@ -98,8 +98,8 @@ _FOOTER_SHORT: Final = MappingProxyType(
 HelpSections: TypeAlias = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 """Titled lists of terms and explanations."""
 
-_OPENS_PROMPT: Final = frozenset({"command", "filter"})
-_OF_MOMENTS: Final = frozenset({"step_moment", "step_mark", "return_now"})
+_NOT_WHILE_TYPING: Final = frozenset({"command", "filter", "step_moment", "step_mark", "return_now"})
+"""Actions whose keys are text while text is typed."""
 _SHOWN_IN_MOMENTS: Final = frozenset({"moment.earlier", "moment.later"})
 """Ids of bindings that the last line shows only in a moment, where they matter most."""
 
@@ -239,10 +239,7 @@ class FrameScreen(LayeredScreen):
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether an action may be taken: while text is typed, keys are text."""
-        if action in _OPENS_PROMPT and takes_text(self):
-            return False
-        if action in _OF_MOMENTS and takes_text(self):
+        if action in _NOT_WHILE_TYPING and takes_text(self):
             return False
         if action == "return_now" and self.host.moments.shown is None:
             return False

@@ -245,11 +245,6 @@ class TypeLedgerScreen(FrameScreen):
         return self._pool_name, self._type_name, self._set_of_types
 
     @property
-    def pool(self) -> PoolEntry | None:
-        """The NodePool; None if it does not exist."""
-        return self._report.pool
-
-    @property
     def entry(self) -> TypeEntry | None:
         """The type; None if the pool does not offer it."""
         return self._report.entry
@@ -260,7 +255,7 @@ class TypeLedgerScreen(FrameScreen):
         return self._report.fit.pod if self._report.fit is not None else None
 
     def _show(self) -> None:
-        pool, entry, sources = self.pool, self.entry, self._sources
+        pool, entry, sources = self._report.pool, self.entry, self._sources
         if pool is None or entry is None or sources is None:
             self.panel.border_title = Content(f" {clean(self._type_name)} ")
             self._section("account", [((f"NodePool {clean(self._pool_name)} has no such type", Tone.WARNING),)])
@@ -279,7 +274,7 @@ class TypeLedgerScreen(FrameScreen):
 
     def explain(self) -> Pieces:
         """Return the pod that is compared, and the number of pods."""
-        pool, pod = self.pool, self.pod
+        pool, pod = self._report.pool, self.pod
         if pool is None or pod is None:
             return (("pods cannot request all of the advertised memory", Tone.MUTED),)
         others = f" · p: {len(pool.pods)} kinds of pending pods" if len(pool.pods) > 1 else ""
@@ -287,7 +282,7 @@ class TypeLedgerScreen(FrameScreen):
         return ((held, Tone.NORMAL), (others, Tone.MUTED))
 
     def action_pod(self, step: int) -> None:
-        pool, pod = self.pool, self.pod
+        pool, pod = self._report.pool, self.pod
         if pool is not None and pod is not None:
             index = pool.pods.index(pod) + step
             self._set_of_types = frozenset({pool.pods[index % len(pool.pods)].key})

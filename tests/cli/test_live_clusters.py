@@ -125,12 +125,7 @@ def test_a_recording_without_karpenter_says_so(flags: list[str], tmp_path: Path,
 
 
 def test_pools_without_pods_say_what_is_missing(cluster: Cluster, flags: list[str], run: Run) -> None:
-    def forbid(call: Call) -> None:
-        if call.path == "/api/v1/pods":
-            call.error(403, 'pods is forbidden: User "u" cannot list resource "pods"', "Forbidden")
-            raise Answered
-
-    cluster.fault = forbid
+    cluster.forbid("/api/v1/pods")
     result = run("pools", *flags, status=1)
     assert "trino" in result.out
     assert "overlap and budgets are left out: pods may not be listed" in result.err

@@ -19,7 +19,7 @@ from karptui.session.readiness import ASKED_BY_ENGINES
 from karptui.sources.source import Mailbox, Phase, SourceStatus
 from tests.builders import a_manifest
 from tests.cli.files import kubeconfig
-from tests.fake_api_server import Answered, Call, LoopbackServer
+from tests.fake_api_server import LoopbackServer
 from tests.sources.cluster.test_reflectors import karpenter
 
 if TYPE_CHECKING:
@@ -107,13 +107,7 @@ def test_what_does_not_come_is_done_without_and_said(
     monkeypatch.setattr(loading, "_GRACE_SECONDS", 0.0)
     cluster = karpenter()
     cluster.put("/api/v1/nodes", a_manifest("Node", "n1"))
-
-    def fault(call: Call) -> None:
-        if call.path.endswith("/persistentvolumes"):
-            call.error(500, "etcd is away")
-            raise Answered
-
-    cluster.fault = fault
+    cluster.answer_at("/persistentvolumes", lambda call: call.error(500, "etcd is away"))
     with LoopbackServer(cluster) as server:
         assert main(["nodes", "--kubeconfig", kubeconfig(tmp_path, server.url), "--no-aws", "-o", "json"]) == 1
         output, error = capsys.readouterr()

@@ -13,7 +13,7 @@ from tests.builders import a_manifest
 from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.cli.files import OBJECTS, a_file, a_pod_manifest, kubeconfig
-from tests.fake_api_server import Answered, Call, LoopbackServer
+from tests.fake_api_server import LoopbackServer
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 from tests.troubled_cluster import EXTRA_POOL, troubles_document
 
@@ -106,13 +106,7 @@ def test_a_live_cluster_is_listed_page_by_page(tmp_path: Path, run: Run) -> None
 
 def test_what_may_not_be_listed_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cluster = a_live_cluster()
-
-    def forbid(call: Call) -> None:
-        if call.path == "/api/v1/pods":
-            call.error(403, 'pods is forbidden: User "u" cannot list resource "pods"', "Forbidden")
-            raise Answered
-
-    cluster.fault = forbid
+    cluster.forbid("/api/v1/pods")
     with LoopbackServer(cluster) as server:
         words = ["record", str(tmp_path / "out.json"), "--kubeconfig", kubeconfig(tmp_path, server.url), "--no-aws"]
         assert main(words) == 1

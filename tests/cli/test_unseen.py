@@ -17,7 +17,7 @@ from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.cli.files import kubeconfig
 from tests.cli.test_recorded_decisions import fewer
-from tests.fake_api_server import Answered, Call, LoopbackServer
+from tests.fake_api_server import LoopbackServer
 from tests.incidents.all import INCIDENTS
 from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
@@ -76,25 +76,13 @@ def words_of(command: str, flags: list[str], form: str) -> list[str]:
     return [command, *flags, "-o", form, *([] if command in ("pods", "events") else ["--no-aws"])]
 
 
-def forbid(cluster: Cluster, *paths: str) -> None:
-    """Have the server refuse lists of these paths."""
-
-    def fault(call: Call) -> None:
-        if call.path in paths:
-            plural = call.path.rpartition("/")[2]
-            call.error(403, f'{plural} is forbidden: User "u" cannot list resource "{plural}"', "Forbidden")
-            raise Answered
-
-    cluster.fault = fault
-
-
 @pytest.mark.parametrize(
     ("command", "form"), [("nodes", "table"), ("pods", "csv"), *((text, "json") for text in HIDDEN)]
 )
 def test_no_answer_without_permission_to_list(
     command: str, form: str, cluster: Cluster, flags: list[str], run: Run
 ) -> None:
-    forbid(cluster, *HIDDEN[command])
+    cluster.forbid(*HIDDEN[command])
     output, error = run(*words_of(command, flags, form), status=1)
     assert not output
     assert f"karptui {command}: no permission to list " in error
@@ -108,7 +96,7 @@ def test_an_empty_cluster_is_an_answer(command: str, cluster: Cluster, flags: li
 
 def test_what_may_be_listed_is(cluster: Cluster, flags: list[str], run: Run) -> None:
     cluster.put(f"{CORE}nodes", a_manifest("Node", "n1"))
-    forbid(cluster, f"{KARPENTER}nodeclaims")
+    cluster.forbid(f"{KARPENTER}nodeclaims")
     assert [row["name"] for row in json.loads(run(*words_of("nodes", flags, "json"), status=1).out)] == ["n1"]
 
 

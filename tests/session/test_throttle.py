@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from karptui.session import throttle as module
+from tests.builders.instants import Ticks
 
 
 @pytest.mark.parametrize(("took", "rest"), [(0.0, 0.5), (0.05, 0.5), (0.3, 1.2)])
@@ -53,19 +54,16 @@ def test_the_work_that_comes_with_an_answer_leaves_the_processor_to_others() -> 
         assert throttle.wait_seconds(100.0) == pytest.approx(due - 100.0), "only the first end counts"
 
 
-class Clock:
-    """Stands for the time module: sleeping takes its time, and work is what a test adds to both clocks."""
+class Clock(Ticks):
+    """Sleeping takes its time, and work is what a test adds to both clocks."""
 
     def __init__(self) -> None:
-        self.now, self.worked = 100.0, 5.0
-        self.slept = 0.0
+        super().__init__(100.0)
+        self.worked, self.slept = 5.0, 0.0
 
     def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
         self.slept += seconds
-        self.now += seconds
-
-    def monotonic(self) -> float:
-        return self.now
 
     def thread_time(self) -> float:
         return self.worked

@@ -16,6 +16,7 @@ from karptui.cli.main import main
 from karptui.workers import far
 from karptui.workers.near import workers_at
 from karptui.workers.workers import Workers, WorkersError, in_order
+from tests.builders.instants import Ticks
 from tests.troubled_cluster import EXTRA_POOL, troubles_document
 from tests.workers import questions
 
@@ -191,7 +192,7 @@ def test_tls_goes_by_the_certificates_that_dask_is_configured_with(
         cluster.stop()
 
 
-def test_workers_that_leave_once_they_were_counted(monkeypatch: pytest.MonkeyPatch, passing: Passing) -> None:
+def test_workers_that_leave_once_they_were_counted(monkeypatch: pytest.MonkeyPatch, passing: Ticks) -> None:
     cluster = Answers(passing)
     workers = made_up(cluster, monkeypatch)
     monkeypatch.setattr(cluster, "scatter", raises_timeout)
@@ -222,7 +223,7 @@ class Answers:
 
     status = "running"
 
-    def __init__(self, time: Passing, *fetched: bool) -> None:
+    def __init__(self, time: Ticks, *fetched: bool) -> None:
         self.time = time
         self.fetched = [*fetched]
         """Whether each asking in turn gets its answer; those after the last do."""
@@ -273,22 +274,9 @@ class Answered:
         return self._answer
 
 
-class Passing:
-    """Time that passes while somebody sleeps, and for nobody else."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-
-
 @pytest.fixture
-def passing(monkeypatch: pytest.MonkeyPatch) -> Passing:
-    passing = Passing()
+def passing(monkeypatch: pytest.MonkeyPatch) -> Ticks:
+    passing = Ticks()
     monkeypatch.setattr(far, "time", passing)
     return passing
 
@@ -299,7 +287,7 @@ def made_up(cluster: Answers, monkeypatch: pytest.MonkeyPatch) -> far.FarWorkers
 
 
 def test_an_answer_that_is_lost_while_it_is_fetched_is_asked_for_again(
-    monkeypatch: pytest.MonkeyPatch, passing: Passing
+    monkeypatch: pytest.MonkeyPatch, passing: Ticks
 ) -> None:
     cluster = Answers(passing, True, False, False, True)
     workers = made_up(cluster, monkeypatch)
@@ -310,9 +298,7 @@ def test_an_answer_that_is_lost_while_it_is_fetched_is_asked_for_again(
     assert passing.now < far.EMPTY_SECONDS + sum(cluster.asked_for)
 
 
-def test_no_answer_is_waited_for_once_the_last_worker_has_gone(
-    monkeypatch: pytest.MonkeyPatch, passing: Passing
-) -> None:
+def test_no_answer_is_waited_for_once_the_last_worker_has_gone(monkeypatch: pytest.MonkeyPatch, passing: Ticks) -> None:
     cluster = Answers(passing, True, *[False] * 100)
     workers = made_up(cluster, monkeypatch)
     results = workers.run(questions.times, {"by": 3}, range(4))

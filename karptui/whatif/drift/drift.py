@@ -119,7 +119,7 @@ class DriftModel:
         fields = changed_nodepool_fields(node_pool, pool)
         if not fields:
             return annotated, _MADE_EARLIER
-        because = f"{_listed(fields)} changed"
+        because = f"{', '.join(fields)} changed"
         version = node_pool.annotations.get(NODEPOOL_HASH_VERSION_KEY, NODEPOOL_HASH_VERSION)
         if version == NODEPOOL_HASH_VERSION and nodepool_hash(node_pool) == annotated:
             return nodepool_hash(pool), because
@@ -221,7 +221,7 @@ def _new_nodeclass_hash(nodeclass: NodeClass, node_class: NodeClass) -> tuple[st
     fields = () if nodeclass is node_class else changed_nodeclass_fields(node_class, nodeclass, version)
     if not fields:
         return annotated, "it was created from an earlier NodeClass"
-    because = f"{nodeclass.kind} {nodeclass.name}: {_listed(fields)} changed"
+    because = f"{nodeclass.kind} {nodeclass.name}: {', '.join(fields)} changed"
     return shifted_nodeclass_hash(annotated, node_class, nodeclass, version) or _CHANGED, because
 
 
@@ -242,10 +242,6 @@ def _launch_requirements(claim: NodeClaim) -> Requirements:
         return Requirements.from_labels(labels)
     others = {key: value for key, value in labels.items() if key not in _RESERVATION_LABELS}
     return Requirements.from_labels(others).replace(Requirement.of(CAPACITY_TYPE, IN, (RESERVED, ON_DEMAND)))
-
-
-def _listed(paths: tuple[str, ...]) -> str:
-    return ", ".join(paths)
 
 
 def drift_changes(before: Situation, after: Situation) -> tuple[tuple[DriftLine, ...], tuple[DriftLine, ...]]:
@@ -316,15 +312,11 @@ def _changed_pools(before: Situation, after: Situation) -> frozenset[str]:
             same_types[pair] = _offer_the_same(*types)
         if (
             not same_types[pair]
-            or _is_changed_pool(pools.get(pool.name), pool)
+            or (pool.name in pools and is_template_changed(pools[pool.name], pool))
             or _is_changed_nodeclass(old.get(key), new.get(key))
         ):
             changed.add(pool.name)
     return frozenset(changed)
-
-
-def _is_changed_pool(node_pool: NodePool | None, pool: NodePool) -> bool:
-    return node_pool is not None and is_template_changed(node_pool, pool)
 
 
 def is_template_changed(before: NodePool, after: NodePool) -> bool:

@@ -11,6 +11,7 @@ from karptui.sources.actions.permit import Permit
 from karptui.sources.actions.writer import LiveServer, Writer
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource
+from tests.builders.instants import Ticks
 
 ALLOWED = ContextSettings(allow_actions=True)
 
@@ -22,19 +23,6 @@ def connection(url: str) -> Connection:
 def permit(url: str) -> Permit:
     """Return the permit to change the cluster of a server."""
     return permit_for(ClusterSource(connection(url)), ALLOWED, most_objects=10, is_asked=False)
-
-
-class Ticks:
-    """A clock that goes on when it is slept on."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 def writer_to(url: str, audit: Path, *, request_seconds: float = 5.0) -> Writer:

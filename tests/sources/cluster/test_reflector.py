@@ -387,12 +387,6 @@ def test_quiet_watch_that_is_cut_after_a_while_starts_the_back_off_anew(serve: S
     assert [bench.step() for _ in range(3)] == [1.0, 2.0, 1.0]
 
 
-# Permissions and absent kinds
-
-
-# Lines that cannot be read
-
-
 # After a restore
 
 

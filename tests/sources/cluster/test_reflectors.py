@@ -24,7 +24,7 @@ from karptui.sources.cluster.resources import (
 )
 from karptui.sources.cluster.status_board import Board
 from karptui.sources.source import Phase
-from tests.fake_api_server import Answer, Answered, Call, FakeApi, LoopbackServer, named
+from tests.fake_api_server import Answered, Call, FakeApi, LoopbackServer, named
 
 from .live import Serve, WatchedMailbox, transport_to
 from .test_discovery import aggregated, group, resource
@@ -46,14 +46,9 @@ class Cluster(FakeApi):
         self.groups.setdefault(group, {}).setdefault(version, []).append((plural, kind))
         self._objects.setdefault(f"/apis/{group}/{version}/{plural}", {})
 
-    def __call__(self, call: Call) -> None:
+    def answer(self, call: Call) -> None:
         if call.path != "/apis":
-            super().__call__(call)
-            return
-        try:
-            if self.fault is not None:
-                self.fault(call)
-        except Answered:
+            super().answer(call)
             return
         groups = (
             group(name, **{version: [resource(*names) for names in served] for version, served in versions.items()})
@@ -68,15 +63,6 @@ def karpenter() -> Cluster:
     cluster.install("karpenter.sh", "v1", "nodeclaims", "NodeClaim")
     cluster.install("karpenter.k8s.aws", "v1", "ec2nodeclasses", "EC2NodeClass")
     return cluster
-
-
-def answer_at(api: Cluster, path: str, answer: Answer) -> None:
-    def fault(call: Call) -> None:
-        if call.path == path:
-            answer(call)
-            raise Answered
-
-    api.fault = fault
 
 
 class Following:
@@ -202,14 +188,7 @@ def test_another_version_of_a_kind_takes_over(serve: Serve) -> None:
 def test_discovery_that_fails_leaves_karpenters_kinds_to_speak_for_themselves(serve: Serve) -> None:
     api = karpenter()
     left = [1]
-
-    def forbid_discovery(call: Call) -> None:
-        if call.path == "/apis" and left:
-            left.pop()
-            call.error(403, "no discovery")
-            raise Answered
-
-    api.fault = forbid_discovery
+    api.answer_at("/apis", lambda call: call.error(403, "no discovery"), lambda: left and left.pop())
     with Following(serve(api)) as following:
         following.until_live(Kind.NODEPOOL, Kind.NODECLAIM, Kind.POD)
         following.mailbox.until(lambda: following.phase(Kind.NODEOVERLAY) is Phase.NOT_INSTALLED)
@@ -240,7 +219,7 @@ def test_events_of_auto_mode(serve: Serve) -> None:
 
 def test_forbidden_kind_leaves_the_others_alone(serve: Serve) -> None:
     api = karpenter()
-    answer_at(api, PODS.path, lambda call: call.error(403, "pods is forbidden"))
+    api.answer_at(PODS.path, lambda call: call.error(403, "pods is forbidden"))
     with Following(serve(api)) as following:
         following.until_live(*(kind for kind in ALL if kind is not Kind.POD))
         following.mailbox.until(lambda: following.phase(Kind.POD) is Phase.FORBIDDEN)
@@ -252,7 +231,7 @@ def test_forbidden_kind_leaves_the_others_alone(serve: Serve) -> None:
 def test_first_kinds_that_take_their_time_are_not_waited_for(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflectors, "FIRST_SECONDS", 0.05)
     api = karpenter()
-    answer_at(api, NODES.path, Call.stall)
+    api.answer_at(NODES.path, Call.stall)
     with Following(serve(api)) as following:
         following.until_live(Kind.POD, Kind.NODEPOOL)
         assert following.phase(Kind.NODE) is None or following.phase(Kind.NODE) is Phase.CONNECTING
@@ -340,14 +319,7 @@ def stalling_once() -> Cluster:
     """An API server that is silent the first time it is asked for its version."""
     api = karpenter()
     left = [1]
-
-    def stall_once(call: Call) -> None:
-        if call.path == "/readyz" and left:
-            left.pop()
-            call.stall()
-            raise Answered
-
-    api.fault = stall_once
+    api.answer_at("/readyz", Call.stall, lambda: left and left.pop())
     return api
 
 
@@ -379,13 +351,7 @@ def test_silent_server_is_doubted_and_then_connected_to_anew(serve: Serve, monke
     monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 0.05)
     api = karpenter()
     is_silent = threading.Event()
-
-    def fall_silent(call: Call) -> None:
-        if call.path == "/readyz" and is_silent.is_set():
-            call.stall()
-            raise Answered
-
-    api.fault = fall_silent
+    api.answer_at("/readyz", Call.stall, is_silent.is_set)
     server = serve(api)
     with followed(server) as following:
         last_contact_ns = following.reflectors.transport.last_contact_ns
@@ -478,7 +444,7 @@ def test_what_happens_ends_the_doubt_and_a_bookmark_does_not(serve: Serve) -> No
 ], ids=["401", "403", "404", "429", "no text", "bytes", "deep", "long"])  # fmt: skip
 def test_any_answer_about_readiness_shows_that_the_server_is_there(serve: Serve, content: bytes, code: int) -> None:
     api = karpenter()
-    answer_at(api, "/readyz", lambda call: call.text(content, code))
+    api.answer_at("/readyz", lambda call: call.text(content, code))
     with followed(serve(api)) as following:
         following.check_when_quiet()
         assert following.phase(Kind.NODE) is Phase.LIVE
@@ -504,14 +470,7 @@ def test_what_may_not_be_seen_is_asked_for_in_turns_and_all_of_it_once_one_may(s
     api = karpenter()
     is_forbidden = threading.Event()
     is_forbidden.set()
-    hidden = (NODES.path, PODS.path)
-
-    def refuse(call: Call) -> None:
-        if call.path in hidden and is_forbidden.is_set():
-            call.error(403, "no")
-            raise Answered
-
-    api.fault = refuse
+    api.answer_at((NODES.path, PODS.path), lambda call: call.error(403, "no"), is_forbidden.is_set)
     with Following(serve(api)) as following:
         following.mailbox.until(
             lambda: all(

@@ -11,26 +11,17 @@ import pytest
 from karptui.app import KarptuiApp
 from karptui.widgets.textual_compat import loop as module
 from karptui.widgets.textual_compat.loop import POLL_SECONDS, ScreenSelector, screen_loop
-
-
-class Clock:
-    """Stands for the time module."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
+from tests.builders.instants import Ticks
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    result = Clock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> Ticks:
+    result = Ticks(1000.0)
     monkeypatch.setattr(module, "time", result)
     return result
 
 
-def test_what_has_come_in_is_looked_for_every_so_often(clock: Clock) -> None:
+def test_what_has_come_in_is_looked_for_every_so_often(clock: Ticks) -> None:
     near, far = socket.socketpair()
     with near, far, ScreenSelector() as selector:
         selector.register(near, selectors.EVENT_READ)
@@ -44,7 +35,7 @@ def test_what_has_come_in_is_looked_for_every_so_often(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("seconds", [None, 5.0])
-def test_a_loop_that_waits_is_woken_at_once(clock: Clock, seconds: float | None) -> None:
+def test_a_loop_that_waits_is_woken_at_once(clock: Ticks, seconds: float | None) -> None:
     near, far = socket.socketpair()
     with near, far, ScreenSelector() as selector:
         selector.register(near, selectors.EVENT_READ)
