@@ -214,7 +214,6 @@ class KarptuiApp(LivingApp):
         return await self.run_async(**options)
 
     def fault_caught(self, error: Exception, during: str) -> None:
-        """Show a failure; exit if nothing is on the screen yet."""
         message = crash.message(error, during, crash.record(error, during))
         if self.front is not None:
             self.tell(message, Tone.FAULT)
@@ -241,7 +240,6 @@ class KarptuiApp(LivingApp):
         await super().on_event(event)
 
     def tour_way_back(self) -> str:
-        """Return the hint that leads back to the tour's screen; empty on that screen."""
         return self._guide.way_back()
 
     async def on_mount(self) -> None:
@@ -317,7 +315,6 @@ class KarptuiApp(LivingApp):
 
     @property
     def front(self) -> FrameScreen | None:
-        """The frontmost screen with a frame, even behind a dialog."""
         for screen in reversed(self.screen_stack if self.is_running else ()):
             if isinstance(screen, FrameScreen):
                 return screen
@@ -332,25 +329,20 @@ class KarptuiApp(LivingApp):
 
     @property
     def cluster(self) -> Feed:
-        """The feed of the cluster, for views and single objects."""
         return self.feed
 
     def now_ns(self) -> int:
-        """Return nanoseconds since the epoch."""
         return self.feed.now_ns()
 
     def poll_now(self) -> None:
-        """Merge the source's pending data, and show it."""
         self.feed.poll_now()
 
     # What screens ask of the app
 
     def top_bar(self) -> TopBarValues:
-        """Return the values of the top bar."""
         return self._top_bar.values(self.moments.shown, self._moment_sessions.live_now_ns())
 
     def held(self) -> tuple[Held | None, bool]:
-        """Return the total cost of blocked nodes, and whether it is up to date."""
         return self._top_bar.held()
 
     @cached_property
@@ -362,7 +354,6 @@ class KarptuiApp(LivingApp):
         return WhatIf(self.feed, self.session, KeptScenarios(self.follower.title))
 
     def open_whatif(self, opening: Opening) -> None:
-        """Show the what-if, beginning with some documents and edits."""
         from karptui.screens.opener import show_whatif  # noqa: PLC0415 - only when asked for
 
         show_whatif(self, self.whatif, opening)
@@ -380,21 +371,18 @@ class KarptuiApp(LivingApp):
         ask_about_unsaved(self, self.whatif, self.exit)
 
     def open_actions(self) -> Actions:
-        """Return the writer of cluster objects; raises RequestError if that is not allowed."""
         source = self._moment_sessions.live.source
         if self._actions_of is None or source is None:
             raise CommandError("actions are off: start with --allow-actions")
         return self._actions_of(source, self.moments.shown is not None)
 
     def shows(self, preview: Preview) -> bool:
-        """Return whether the cluster shows that an action has taken effect."""
         from karptui.session.actions import is_shown  # noqa: PLC0415 - only once an action was carried out
 
         self.poll_now()
         return is_shown(preview, self.follower.view.state)
 
     def tell(self, text: str, tone: Tone = Tone.NORMAL) -> None:
-        """Say something in the information line."""
         if self.front is not None:
             self.front.say(text, tone)
 
@@ -411,7 +399,6 @@ class KarptuiApp(LivingApp):
         return super().check_action(action, parameters)
 
     def open_screen(self, name: str, *, filter_text: str | None = None) -> None:
-        """Show a screen, with a filter if one is given."""
         if self.current_mode != name:
             self.switch_mode(name)
         while len(self.screen_stack) > 1:
@@ -421,7 +408,6 @@ class KarptuiApp(LivingApp):
             screen.call_after_refresh(screen.filter_entered, filter_text)
 
     def go(self, to: ToScreen) -> None:
-        """Show the screen of a destination, or a message if there is none."""
         from karptui.screens.opener import screen_for  # noqa: PLC0415 - only when asked for
 
         screen = screen_for(to, self)
@@ -431,31 +417,22 @@ class KarptuiApp(LivingApp):
             self.push_screen(screen)
 
     def action_command_palette(self) -> None:
-        """List the commands."""
         if not isinstance(self.screen, DimmedPalette):
             self.push_screen(DimmedPalette(id="--command-palette"))
 
     def action_open_screen(self, name: str) -> None:
-        """Show a screen."""
         self.open_screen(name)
 
     def run_command(self, line: str) -> None:
-        """Run a command typed after ``:``, or show its error."""
         try:
             command_line.run(self.commands, line)
         except RequestError as error:
             self.tell(str(error), Tone.WARNING)
 
     def context_names(self) -> Sequence[str]:
-        """Return the contexts there are."""
         return self._contexts() if self._contexts is not None else ()
 
     def switch_context(self, name: str) -> None:
-        """Leave this cluster for another.
-
-        Raises:
-            RequestError: when the other cannot be used.
-        """
         if self._connect is None:
             raise CommandError("there is only one context here")
         self._follow(self._connect(name))
@@ -470,11 +447,6 @@ class KarptuiApp(LivingApp):
     # The fleet
 
     def show_fleet(self) -> None:
-        """Show all clusters, each followed by a separate process.
-
-        Raises:
-            RequestError: when there are none.
-        """
         from karptui.screens.fleet import FleetScreen  # noqa: PLC0415 - only when asked for
 
         if self._fleet_of is None:
@@ -489,7 +461,6 @@ class KarptuiApp(LivingApp):
         self.push_screen(FleetScreen(self._fleet))
 
     def enter_cluster(self, context: str) -> None:
-        """Follow a cluster of the fleet."""
         try:
             self.switch_context(context)
         except RequestError as error:
@@ -499,7 +470,6 @@ class KarptuiApp(LivingApp):
         self.tell(":fleet returns to all clusters", Tone.MUTED)
 
     def leave_fleet(self) -> None:
-        """Return to the cluster that is followed; quit if there is none."""
         if self.follower.source is None:
             self.quit()
         else:
@@ -516,7 +486,6 @@ class KarptuiApp(LivingApp):
             self.front.action_command(f"{name} ")
 
     def search_themes(self) -> None:
-        """Let the theme be picked, beginning with the present one."""
         from karptui.screens.dialogs import pick_theme  # noqa: PLC0415 - only when asked for
 
         pick_theme(self)

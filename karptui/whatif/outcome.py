@@ -68,12 +68,6 @@ def cost_of_new_node(prices: NodePrices | None, node: NewNode) -> Cost:
 def _cost(
     prices: NodePrices | None, type_name: str, zone: str, capacity_type: str, reckoned_per_hour: float | None
 ) -> Cost:
-    """Return a cost.
-
-    Args:
-        prices: Displayed prices; None for the prices that Karpenter decides by.
-        reckoned_per_hour: Price that Karpenter decides by; None or 0 if it has none.
-    """
     if prices is None:
         return Cost(reckoned_per_hour or None)
     if (price := prices.price(type_name, zone, capacity_type)) is not None:
