@@ -23,7 +23,8 @@ NAVIGATION: Final = {
     "Why": "verdict why-nodes-stay pending pools churn advice what-if forward solve history",
     "Reference": "headless what-if-headless keys screens configuration snapshots types-and-prices aws-access plugins "
     "mcp compatibility versions troubleshooting glossary",
-    "Internals": "how-we-know forward-compared model-provisioning model-disruption model-aws architecture reliability security",
+    "Internals": "how-we-know forward-compared model-provisioning model-disruption model-aws architecture reliability "
+    "security",
 }
 """Sections, each with its pages; any other page is in Reference."""
 OUTPUT: Final = re.compile(r"^    \$ (karptui .+)$", re.MULTILINE)
