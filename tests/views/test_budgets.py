@@ -112,7 +112,7 @@ def cells(entry: BudgetEntry) -> dict[str, tuple[str, str, Tone]]:
      {"window": "open for more than a week", "allowed": "1", "nodes": "3"}),
     (entry(DisruptionBudget("many"), use=PoolUse(3)), {"left": "0", "line": "✘ 1: many", "window": "cannot be read"}),
 ])  # fmt: skip
-def test_cells(outcome: BudgetEntry, texts: dict[str, str]) -> None:
+def test_cells_show_the_open_budget_and_what_limits_it(outcome: BudgetEntry, texts: dict[str, str]) -> None:
     result = cells(outcome)
     assert {name: result[name][0] for name in texts} == texts
 

@@ -197,7 +197,7 @@ def cells(entry: ClaimEntry) -> dict[str, str]:
         (entry(deletion_ns=NOW_NS - 2 * GRACE_NS, termination_grace_period_ns=GRACE_NS), {"deadline": "24h ago"}),
     ],
 )
-def test_cells(result: ClaimEntry, texts: dict[str, str]) -> None:
+def test_cells_show_the_stage_and_deadlines_of_a_nodeclaim(result: ClaimEntry, texts: dict[str, str]) -> None:
     shown = cells(result)
     assert {name: shown[name] for name in texts} == texts
 

@@ -90,7 +90,7 @@ def matching(text: str) -> list[str]:
     ('"cpu>80%"', []),
     ("'!spot", []),
 ])  # fmt: skip
-def test_filters(text: str, names: list[str]) -> None:
+def test_filters_match_by_value_name_and_label(text: str, names: list[str]) -> None:
     assert matching(text) == names
 
 

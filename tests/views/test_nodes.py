@@ -218,7 +218,7 @@ def test_requests_that_are_not_known_are_never_zero(access: PodAccess, text: str
     ("draining", 1),
     ("gpu-9fq4z", 1),
 ])  # fmt: skip
-def test_filters(text: str, count: int) -> None:
+def test_filters_match_nodes(text: str, count: int) -> None:
     table = nodes_table()
     test = compile_query(parse_query(text, table.subject), table.subject, NOW_NS)
     assert sum(map(test, view_of(a_fleet()).node_entries)) == count
@@ -254,7 +254,7 @@ def facts_of(
     return cluster_facts(replace(totals, cost=cost, held=held), scope)
 
 
-def test_totals() -> None:
+def test_totals_count_nodes_pods_and_requested_shares() -> None:
     entries = view_of(a_fleet()).node_entries
     assert [fact.short for fact in facts_of(entries, 89)] == [
         "11 nodes", "+2", "89 pods", "cpu 52%", "mem 55%", "slots 6%",

@@ -171,7 +171,7 @@ def test_a_pod_that_a_pdb_protects_as_text() -> None:
     ("-l app=coredns", 2),
     ("gitlab/runner", 2),
 ])  # fmt: skip
-def test_filters(text: str, count: int) -> None:
+def test_filters_match_pods(text: str, count: int) -> None:
     test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
     assert sum(map(test, view_of(a_fleet()).pod_entries)) == count
 

@@ -15,5 +15,5 @@ PLACEMENT, COMMAND = PredictionKind.PLACEMENT, PredictionKind.COMMAND
     ({PLACEMENT: Share(1), COMMAND: Share(7, 1, 3)},
      "predictions: 1 of 1 placement right (100 %), 7 of 8 commands right (88 %), 3 overtaken by other changes"),
 ])  # fmt: skip
-def test_shares(shares: dict[PredictionKind, Share], text: str) -> None:
+def test_the_shares_of_true_predictions_are_shown_by_kind(shares: dict[PredictionKind, Share], text: str) -> None:
     assert prediction_text(shares) == text

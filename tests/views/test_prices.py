@@ -31,7 +31,7 @@ def an_entry(price: Price | None = None, **node: Any) -> NodeEntry:
     (NodeEntry(None, builders.a_nodeclaim(stage="")), "-"),
     (NodeEntry(None, builders.a_nodeclaim(stage="Launched")), "n/a"),
 ])  # fmt: skip
-def test_cells(entry: NodeEntry, text: str) -> None:
+def test_a_price_cell_shows_the_price_or_that_it_is_unknown(entry: NodeEntry, text: str) -> None:
     assert price_cell(entry).text == text
 
 
@@ -43,7 +43,7 @@ def test_cells(entry: NodeEntry, text: str) -> None:
     (an_entry(instance_type="x9.huge"), "price n/a: no list has x9.huge"),
     (an_entry(instance_type=""), "price n/a: no instance type"),
 ])  # fmt: skip
-def test_sentences(entry: NodeEntry, sentence: str) -> None:
+def test_a_price_sentence_names_its_source(entry: NodeEntry, sentence: str) -> None:
     assert price_sentence(entry) == sentence
 
 

@@ -68,7 +68,7 @@ def test_entries_of_a_report() -> None:
     (AdviceGrouping.OBJECT, ["PodDisruptionBudget data/db", "Node ip-10-0-1-2.ec2.internal", "NodePool general"]),
     (AdviceGrouping.NOTHING, []),
 ])  # fmt: skip
-def test_groups(grouping: AdviceGrouping, names: list[str]) -> None:
+def test_findings_are_grouped_and_folded(grouping: AdviceGrouping, names: list[str]) -> None:
     lines = grouped(ENTRIES, grouping, Folding())
     assert [line.name for line in lines if isinstance(line, AdviceGroup)] == names
     folded = grouped(ENTRIES, grouping, Folding(is_folded=True, exceptions=frozenset(names[:1])))
@@ -79,7 +79,7 @@ def test_groups(grouping: AdviceGrouping, names: list[str]) -> None:
     )
 
 
-def test_columns() -> None:
+def test_columns_show_severity_objects_and_cost_of_a_finding() -> None:
     rows = build_rows(TABLE, ENTRIES, now_ns=NOW_NS)
     cells = [[cell.text for cell in row.cells] for row in rows]
     assert cells[0][:6] == ["✘ error", "PDB", "data/db +1", "two PDBs select a pod", "2.50", "pod-several-pdbs"]
@@ -99,12 +99,12 @@ def test_columns() -> None:
     ("so", 3),
     ("keeps filling", 1),
 ])  # fmt: skip
-def test_filters(query: str, count: int) -> None:
+def test_filters_match_findings(query: str, count: int) -> None:
     rows = build_rows(TABLE, ENTRIES, query=parse_query(query, TABLE.subject), now_ns=NOW_NS)
     assert len(rows) == count
 
 
-def test_sentences() -> None:
+def test_the_detail_of_a_finding_has_its_remedy_reason_and_source() -> None:
     assert plain_text(finding_sentences(ENTRIES[0])) == "✘ so it is\n→ do it"
     assert plain_text(finding_sentences(AdviceGroup("g", ENTRIES, is_folded=True))) == "g: 1 error, 1 warning, 1 info"
     detail = plain_text(detail_lines(ENTRIES[0], can_try=True))
@@ -127,7 +127,7 @@ def test_hostile_text_is_cleaned() -> None:
     assert "\x1b" not in everything
 
 
-def test_freshness() -> None:
+def test_the_age_of_the_advice_or_its_failure_is_shown() -> None:
     view = traps.view()
     assert freshness(None, overview_of(view), NOW_NS) == (("the rules are running", Tone.ACTIVE),)
     failed = ClusterView(view.state, view.statuses, view, analysis=Analysis(problem="oh"))
@@ -143,7 +143,7 @@ def test_freshness() -> None:
     )
 
 
-def test_objects() -> None:
+def test_objects_of_a_finding_can_be_sorted_by_each_column() -> None:
     rows = build_rows(OBJECTS, tuple(enumerate((POOL, PDB))), now_ns=NOW_NS)
     assert [[cell.text for cell in row.cells] for row in rows] == [
         ["1", "NodePool", "-", "general"],

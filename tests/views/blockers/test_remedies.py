@@ -49,7 +49,7 @@ def texts(members: Sequence[BlockerEntry], objects: ChangedObjects = NONE) -> st
     (Code.POD_DND, {}, "kind: PriorityClass\nmetadata: {name: preemptible}\nvalue: -1000"),
     (Code.POD_DND, {"value": "true"}, 'annotations: {karpenter.sh/do-not-disrupt: "4h"}'),
 ])  # fmt: skip
-def test_remedy(code: Code, fields: Mapping[str, str], text: str) -> None:
+def test_each_blocker_has_its_remedy(code: Code, fields: Mapping[str, str], text: str) -> None:
     assert text in texts([an_entry(code, **fields)])
 
 

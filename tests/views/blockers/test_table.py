@@ -113,7 +113,7 @@ def test_cluster_wide_and_expired_blockers() -> None:
     assert (whole.key, whole.recent_pods, whole.lifted) == ("cluster/UNSYNCED//new", 0, "")
 
 
-def test_headings() -> None:
+def test_the_heading_of_a_group_sums_up_its_blockers() -> None:
     group = grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())[0]
     assert isinstance(group, BlockerGroup)
     texts = cells(group)
@@ -187,13 +187,13 @@ def test_groups_keep_their_order_while_nothing_changes() -> None:
     ("new>0", 2),
     ("runner", 6),
 ])  # fmt: skip
-def test_filters(text: str, count: int) -> None:
+def test_filters_match_blockers(text: str, count: int) -> None:
     entries = blocker_entries(analysed())
     test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
     assert sum(map(test, entries)) == count
 
 
-def test_stories() -> None:
+def test_the_text_about_blockers_names_their_nodes_and_cost() -> None:
     def told(*names: str, simulates: bool = True) -> str:
         view = analysed(simulates=simulates)
         members = [entry for entry in blocker_entries(view) if entry.object_name in names]

@@ -69,7 +69,7 @@ def test_hidden_events_are_said_to_be() -> None:
     assert line[1] == ("events unread", Tone.WARNING)
 
 
-def test_rates() -> None:
+def test_rates_are_unknown_for_a_short_observation() -> None:
     assert (rate_text(3, HOUR), rate_text(500, HOUR), rate_text(0, HOUR)) == ("3", "500", "0")
     assert per_hour(3, ChurnWindow(NOW_NS, ago(9))) is None
     assert rate_text(3, ChurnWindow(NOW_NS, ago(9))) == "n/a"
@@ -191,7 +191,7 @@ def claim(name: str) -> ReplacedClaim:
     return next(item for item in replacements(CHURN) if item.key == name)
 
 
-def test_replacements() -> None:
+def test_replacements_are_listed_by_pool_with_their_cause() -> None:
     assert {item.key for item in replacements(CHURN)} == {"left", "empty", "told"}
     assert {item.key for item in replacements(CHURN, "general")} == {"left", "empty"}
     assert [item.key for item in replacements(CHURN, "")] == ["told"]

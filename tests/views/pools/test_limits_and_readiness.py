@@ -147,7 +147,7 @@ def test_pools_that_take_no_part() -> None:
 # Policy, budgets
 
 
-def test_budgets() -> None:
+def test_the_budget_of_a_pool_is_the_range_over_its_reasons() -> None:
     assert budget_text(pool_rows(story_a.story_view(is_compared=False))[0]) == ""
     assert [budget_text(row) for row in pool_rows(VIEW)] == ["0–3 left", "0 left", "any", "any", "any", "any"]
     assert COLUMNS[11].cell(ROWS["spare"], NOW_NS).tone is Tone.WARNING

@@ -41,7 +41,7 @@ from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, check_of, lines_o
     ("-l team=x", []),
     ("spare", ["spare"]),
 ])  # fmt: skip
-def test_filters(query: str, names: list[str]) -> None:
+def test_filters_match_pools(query: str, names: list[str]) -> None:
     table = pools_table()
     test = compile_query(parse_query(query, table.subject), table.subject, NOW_NS)
     assert [row.name for row in pool_rows(VIEW) if test(row)] == names
@@ -210,7 +210,7 @@ def test_rows_are_the_same_object_until_something_changes() -> None:
     assert pool_rows(COUNTED) is not pool_rows(VIEW)
 
 
-def test_cost() -> None:
+def test_the_cost_of_a_pool_is_that_of_its_nodes() -> None:
     assert cells(ROWS["primary"])["cost"] == "4.61"
     assert cells(ROWS["rest"])["cost"] == "0"
     assert cost_text(pools_around(VIEW, NOW_NS)) == "$5.38/h · $3,924/mo"

@@ -77,7 +77,9 @@ def test_rules_of_the_nodepool() -> None:
     ((a_state(Reason.EMPTY, 0, problem="day 7"),), (Code.BUDGET_ZERO,),
      " ✘ disruption budgets  closed, a budget cannot be read: day 7"),
 ])  # fmt: skip
-def test_budgets(states: Sequence[BudgetState], codes: Sequence[Code], line: str) -> None:
+def test_the_detail_shows_the_nodes_that_budgets_leave(
+    states: Sequence[BudgetState], codes: Sequence[Code], line: str
+) -> None:
     findings = replace(FOUND, blockers=tuple(map(a_blocker, codes)))
     assert line in lines(findings, detail(budgets=states))
 

@@ -193,7 +193,7 @@ def _waiting(name: str, hold: Hold, **fields: Any) -> WaitingPod:
     (DrainState(DrainStage.DRAINING, deadline=Deadline(NOW_NS), latest_end_ns=NOW_NS + 2 * HOUR_NS),
      "draining, forced to end in 120m"),
 ])  # fmt: skip
-def test_drains(state: DrainState, words: str) -> None:
+def test_the_text_about_a_drain_names_what_delays_it(state: DrainState, words: str) -> None:
     assert drain_text(node_findings(WhyCode.DRAIN, drain=state), NOW_NS) == words
 
 

@@ -124,7 +124,7 @@ def test_cells_before_anything_is_known() -> None:
     ("nofit", ("Not all pods would schedule",)),
     ("ok", ("would be deleted: the pods fit elsewhere, saves $0.7680/h",)),
 ])  # fmt: skip
-def test_sentences(view: ClusterView, name: str, parts: Sequence[str]) -> None:
+def test_the_sentence_about_a_node_names_its_blockers(view: ClusterView, name: str, parts: Sequence[str]) -> None:
     sentence = text_of(why_sentence(entry(view, name), NOW_NS))
     for part in parts:
         assert part in sentence
@@ -151,7 +151,7 @@ def test_sentences(view: ClusterView, name: str, parts: Sequence[str]) -> None:
     (Verdict(Outcome.REPLACE, "Drift", 0.1, (Replacement("p", ("a", "b", "c"), 0.2, 1),)),
      "would be replaced by a or 2 other types, saves $0.1000/h"),
 ])  # fmt: skip
-def test_verdicts(verdict: Verdict, text: str) -> None:
+def test_the_outcome_of_a_removal_is_named(verdict: Verdict, text: str) -> None:
     assert verdict_text(verdict) == text
 
 
@@ -244,7 +244,7 @@ def test_landing_places(landing: Landing | None, owners: tuple[OwnerReference, .
     assert "\x1b" not in cell.text
 
 
-def test_freshness(view: ClusterView) -> None:
+def test_the_age_of_the_analysis_is_shown(view: ClusterView) -> None:
     assert text_of(freshness(overview_of(view), NOW_NS)) == "computed by karptui just now"
     assert short_freshness(overview_of(view)) == ""
     assert text_of(freshness(overview_of(view), NOW_NS + 3 * SECOND_NS)) == "computed by karptui 3s ago"
@@ -270,7 +270,7 @@ def test_freshness(view: ClusterView) -> None:
     (Kind.NODECLASS, Phase.CONNECTING, "NodeClasses are loading"),
     (Kind.PDB, Phase.FORBIDDEN, ""),
 ])  # fmt: skip
-def test_readiness(kind: Kind, phase: Phase, said_: str) -> None:
+def test_kinds_that_an_analysis_lacks_are_named(kind: Kind, phase: Phase, said_: str) -> None:
     view = story_view()
     statuses = {**view.statuses, str(kind): status(kind, phase)}
     changed = ClusterView(view.state, statuses, evidence=view.evidence)
