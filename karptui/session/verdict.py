@@ -55,7 +55,7 @@ from karptui.session.verdict_pending import limit_lines, pending_lines
 from karptui.session.webhooks import EVICTIONS, REGISTRATIONS, dead_webhook
 from karptui.state.cluster import inventory_of
 from karptui.verdict.containers import CRASHED_NS, NAME_SERVERS, SHARED_WORDS
-from karptui.verdict.controller import CRASHING, MANY_RESTARTS
+from karptui.verdict.controller import CRASHING, EVICTORS, MANY_RESTARTS
 from karptui.verdict.creation import FAILED_CREATE
 from karptui.verdict.finding import (
     PREFERENCES,
@@ -71,6 +71,7 @@ from karptui.verdict.finding import (
 )
 from karptui.verdict.launches import REGISTRATION_TTL_NS
 from karptui.verdict.nodes import NOTICE_NS
+from karptui.verdict.pending_pods import key_of
 from karptui.verdict.upcoming import is_leaving
 from karptui.verdict.verdict import verdict_of
 
@@ -500,13 +501,21 @@ def _idle(view: ClusterView, pods: _PodsByFinding, pause: Pause) -> tuple[str, .
 
 
 def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:
-    """Return the NodePools in which pods of moved workloads run, if NodePools are in a loop."""
+    """Return the NodePools in which pods of moved workloads run, if NodePools are in a loop.
+
+    Pods that other controllers evict have the key ``namespace/name`` of their set.
+    """
     report = view.advice
-    pools = {item.workload: set[str]() for item in report.moved} if report is not None and report.loops else {}
+    if report is None or not report.loops:
+        return {}
+    evictions = [event for event in view.state.events.values() if any(name in event.source for name in EVICTORS)]
+    evicted = (key_of(event).rpartition("-")[0] for event in evictions)
+    pools = {name: set[str]() for name in (*evicted, *(item.workload for item in report.moved))}
     pool_of, origins = {entry.name: entry.pool for entry in view.node_entries}, OriginIndex(view.owners)
     for pod in with_pauses([*view.state.pods.values()] if pools else (), pause):
         if pod.node_name in pool_of and pod.is_active:
-            pools.get(origins.of(pod), set[str]()).add(pool_of[pod.node_name])
+            for name in pools.keys() & {origins.of(pod), pod.key.rpartition("-")[0]}:
+                pools[name].add(pool_of[pod.node_name])
     return pools
 
 

@@ -58,7 +58,7 @@ def churn_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 
 
 def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield loops of NodePools, with the workload that is evicted most; workloads alone if no NodePool loops."""
+    """Yield loops of NodePools, with the workload that is evicted most; another workload if it runs in none of them."""
     loops = case.advice.loops if case.advice is not None else ()
     loops = tuple(loop for loop in loops if case.now_ns - loop.last_ns <= HOUR_NS)
     moved = sorted((loop for loop in loops if loop.kind is LoopKind.MOVED), key=lambda loop: -loop.times)
@@ -67,13 +67,15 @@ def _loops(case: VerdictCase) -> Iterator[ClusterFinding]:
         if loop.kind in (LoopKind.SHORT_LIVED, LoopKind.SAME_TYPE) and loop.pool:
             before = by_pool.get(loop.pool)
             by_pool[loop.pool] = loop if before is None or loop.times > before.times else before
-    if moved and not by_pool:
-        by_pool[""] = moved[0]
+    elsewhere = [loop for loop in moved if not any(_runs_in(case, loop.workload, pool) for pool in by_pool)]
+    if elsewhere:
+        by_pool[""] = elsewhere[0]
     pauses = {pool.name: pool.consolidate_after_ns for pool in case.pools}
     for pool, loop in by_pool.items():
         objects = (f"NodePool/{pool}", *(f"NodeClaim/{name}" for name in loop.claims)) if pool else ()
         reasons = tuple(str(reason) for reason, _ in loop.reasons if pool and reason is not Removal.UNKNOWN)
-        evicted = [(item.workload, item.times) for item in moved if _may_run_in(case, item.workload, pool)]
+        of_pool = [item for item in moved if _runs_in(case, item.workload, pool)] if pool else elsewhere
+        evicted = [(item.workload, item.times) for item in of_pool]
         evicted = evicted or _evicted(case, reasons, pool)
         pause_ns = pauses.get(pool) if {*_SAVING}.issuperset(reason for reason, _ in loop.reasons) else None
         taint = _undeclared_taint(case, pool) if Removal.EMPTY in reasons else ""
@@ -118,17 +120,16 @@ def _drift_reasons(case: VerdictCase, pool: str) -> tuple[str, ...]:
     return tuple(sorted({drift.reason for drift in drifted if drift is not None and drift.reason}))
 
 
-def _may_run_in(case: VerdictCase, workload: str, pool: str) -> bool:
-    """Return whether pods of a workload may have run in a NodePool: all that run now are in others if not."""
-    pools = case.pools_of.get(workload)
-    return not pool or not pools or pool in pools
+def _runs_in(case: VerdictCase, workload: str, pool: str) -> bool:
+    """Return whether pods of a workload run in a NodePool."""
+    return pool in case.pools_of.get(workload, ())
 
 
 def _evicted(case: VerdictCase, reasons: Collection[str], pool: str) -> list[tuple[str, int]]:
     """Return the workload whose pods Karpenter evicted most often for these reasons, with the number; empty if few."""
     moved = case.advice.moved if case.advice is not None else ()
     evictions = (item for item in moved if set(reasons) & {*item.reasons})
-    most = next((item for item in evictions if _may_run_in(case, item.workload, pool)), None)
+    most = next((item for item in evictions if not pool or _runs_in(case, item.workload, pool)), None)
     return [(most.workload, most.moves)] if most is not None and most.moves >= FEWEST else []
 
 

@@ -162,6 +162,7 @@ def _evictor(case: VerdictCase, source: str, name: str) -> Iterator[ClusterFindi
         if loop.pool and case.now_ns - loop.last_ns <= HOUR_NS
         if _CONSOLIDATED & {reason for reason, _ in loop.reasons}
     }
+    pools &= {pool for key in pods for pool in case.pools_of.get(key.rpartition("-")[0], ())} or pools
     if len(pods) < MANY_DESCHEDULED or not pools:
         return
     yield ClusterFinding(

@@ -790,7 +790,10 @@ class VerdictCase(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True
     idle: tuple[str, ...] = ()
     """``namespace/name`` of name servers' and volume drivers' Deployments that have no pod."""
     pools_of: Mapping[str, Collection[str]] = MappingProxyType({})
-    """NodePools of moved workloads' pods, by ``Kind/namespace/name``; an empty name is nodes without a NodePool."""
+    """NodePools of moved workloads' pods, by ``Kind/namespace/name``; an empty name is nodes without a NodePool.
+
+    Those of pods that other controllers evict are by ``namespace/name`` of their set.
+    """
     running_on: Mapping[str, Mapping[str, int]] = MappingProxyType({})
     """Nodes with other running pods of controllers (UIDs), ready pods of Deployments, and when the newest started."""
     replicas: Mapping[str, tuple[int, int]] = MappingProxyType({})

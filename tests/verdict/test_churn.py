@@ -11,7 +11,9 @@ from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.kube.objects import Event
 from karptui.kube.taints import Taint
 from karptui.verdict.churn import churn_findings
+from karptui.verdict.controller import MANY_DESCHEDULED, controller_findings
 from karptui.verdict.finding import VerdictCase, VerdictNode
+from karptui.verdict.pending_pods import PendingPods
 from karptui.views.verdict.sentence import sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_nodepool, an_event
 
@@ -93,6 +95,36 @@ def test_drains_on_rebalance_recommendations_are_named(
 def test_a_loop_of_an_unknown_nodepool_is_only_on_the_churn_screen() -> None:
     loop = Loop(kind=LoopKind.SHORT_LIVED, pool="", times=9, first_ns=NOW_NS, last_ns=NOW_NS)
     assert list(churn_findings(VerdictCase(now_ns=NOW_NS, advice=AdviceReport(loops=(loop,))))) == []
+
+
+@pytest.mark.parametrize(("place", "evicted", "elsewhere", "looping"), [
+    ("apps", "; 3 evictions of ml/sweep", [], "apps"),
+    ("ml", "", ["Pods of ml/sweep are moved again and again: 3 evictions in the last 60m (Empty)"], "ml"),
+    ("", "", ["Pods of ml/sweep are moved again and again: 3 evictions in the last 60m (Empty)"], "apps, ml"),
+])  # fmt: skip
+def test_only_evictions_of_a_looping_nodepool_are_told_with_it(
+    place: str, evicted: str, elsewhere: list[str], looping: str
+) -> None:
+    """Pods whose NodePool is not known have a sentence of their own."""
+    first_ns = NOW_NS - HOUR_NS
+    moved = Loop(kind=LoopKind.MOVED, workload="Job/ml/sweep", times=3, first_ns=first_ns, last_ns=NOW_NS,
+                 moved_for=("Empty",))  # fmt: skip
+    loops = [
+        Loop(kind=LoopKind.SHORT_LIVED, pool=pool, times=9, first_ns=first_ns, last_ns=NOW_NS,
+             reasons=((Removal.EMPTY, 9),)) for pool in ("apps", "ml")
+    ]  # fmt: skip
+    pools_of = {"Job/ml/sweep": {place}, "ml/sweep": {place}} if place else {}
+    case = VerdictCase(now_ns=NOW_NS, advice=AdviceReport(loops=(loops[0], moved)), pools_of=pools_of)
+    loop, *others = [sentence(finding, NOW_NS, {}) for finding in churn_findings(case)]
+    removed = "Node churn loop in apps: 9 nodes removed shortly after launch in the last 60m (Empty)"
+    assert (loop, others) == (f"{removed}{evicted}", elsewhere)
+    evictions = [
+        an_event(about=f"Pod/ml/sweep-{number}", reason="Descheduled", source="sigs.k8s.io/descheduler")
+        for number in range(MANY_DESCHEDULED)
+    ]
+    case = VerdictCase(now_ns=NOW_NS, advice=AdviceReport(loops=tuple(loops)), pools_of=pools_of, events=evictions)
+    [text] = [sentence(finding, NOW_NS, {}) for finding in controller_findings(case, PendingPods(()))]
+    assert text.endswith(f"while Karpenter consolidates nodes of {looping} again and again")
 
 
 def test_a_drift_loop_names_the_drift_reason_of_new_nodes() -> None:
