@@ -24,6 +24,7 @@ from karptui.pending.causes import (
 from karptui.pending.crowding import crowding_of
 from karptui.pending.disagreements import PATIENCE_NS, SHORT_PATIENCE_NS, Disagreement, DisagreementCode
 from karptui.pending.messages import NOMINATED, PodMessages
+from karptui.pending.nominations import selects
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
@@ -215,7 +216,7 @@ def _claim_not_created(pod: Pod, failed: Mapping[str, Event]) -> Disagreement | 
 
 
 def _too_many_volumes(pod: Pod, state: ClusterState, volumes: VolumeIndex) -> Disagreement | None:
-    """Return that a pod has more volumes of a driver than any node attaches: no node that is launched takes more."""
+    """Return that a pod has more volumes of a driver than any node with its labels attaches."""
     if not pod.volumes:
         return None
     try:
@@ -223,10 +224,15 @@ def _too_many_volumes(pod: Pod, state: ClusterState, volumes: VolumeIndex) -> Di
     except VolumeLookupError:
         return None
     for driver, count in Counter(driver for driver, _ in attachments).items() if len(attachments) > 1 else ():
-        nodes = state.of(Kind.CSI_NODE).values()
-        limits = [limit for node in nodes for name, limit in node.driver_limits if name == driver]
-        known_limits = [limit for limit in limits if limit is not None]
-        if known_limits and len(known_limits) == len(limits) and count > max(known_limits):
+        csi_nodes = state.of(Kind.CSI_NODE).values()
+        limits = {node.name: limit for node in csi_nodes for name, limit in node.driver_limits if name == driver}
+        if all(limit is None or limit >= count for limit in limits.values()):
+            continue
+        suited = [
+            limit for name, limit in limits.items() if (node := state.nodes.get(name)) is None or selects(pod, node)
+        ]
+        known_limits = [limit for limit in suited if limit is not None]
+        if known_limits and len(known_limits) == len(suited) and count > max(known_limits):
             return Disagreement(DisagreementCode.TOO_MANY_VOLUMES, name=driver, volumes=(count, max(known_limits)))
     return None
 

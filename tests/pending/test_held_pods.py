@@ -223,17 +223,25 @@ def test_pods_that_take_long_to_end_on_the_nominated_node_are_named(minutes: int
     assert result == ([f"{where} {end}; Karpenter launches nothing for nominated pods"] if end else [])
 
 
-@pytest.mark.parametrize(("limits", "is_told"), [((3, 3), True), ((3, 4), False), ((3, None), False)])
-def test_a_pod_with_more_volumes_than_any_node_attaches(limits: tuple[int | None, ...], *, is_told: bool) -> None:
+@pytest.mark.parametrize(
+    ("limits", "team", "is_told"),
+    [((3, 3), "db", True), ((3, 4), "db", False), ((3, None), "db", False), ((3, 4), "web", True)],
+)
+def test_a_pod_with_more_volumes_than_any_suitable_node_attaches(
+    limits: tuple[int | None, ...], team: str, *, is_told: bool
+) -> None:
+    """The pod selects nodes of team db: a node of another team may attach more."""
     names = ("a", "b", "c", "d")
     claims = (PersistentVolumeClaim(name=name, namespace="default", storage_class_name="gp3") for name in names)
     result = held(
-        pods=(a_pod(volumes=tuple(PodVolume(name, name) for name in names)),),
+        pods=(a_pod(volumes=tuple(PodVolume(name, name) for name in names), node_selector={"team": "db"}),),
+        nodes=(a_node(name="n0", labels={"team": "db"}), a_node(name="n1", labels={"team": team})),
         claims=tuple(claims),
         storage_classes=(StorageClass(name="gp3", provisioner="ebs", volume_binding_mode="WaitForFirstConsumer"),),
-        csi_nodes=tuple(CSINode(name=f"n{limit}", driver_limits=(("ebs", limit),)) for limit in limits),
+        csi_nodes=tuple(CSINode(name=f"n{i}", driver_limits=(("ebs", limit),)) for i, limit in enumerate(limits)),
     )
-    assert result == (["it has 4 volumes of ebs, but no node attaches more than 3 (CSINode)"] if is_told else [])
+    text = "it has 4 volumes of ebs, but no suitable node attaches more than 3 (CSINode)"
+    assert (text in result) is is_told
 
 
 def test_a_refusal_of_another_scheduler_is_not_called_kube_schedulers() -> None:

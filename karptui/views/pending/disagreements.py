@@ -155,7 +155,7 @@ def _decisive_text(disagreement: Disagreement) -> str:
             count, most = disagreement.volumes
             have = "it has" if disagreement.pods == 1 else "each has"
             driver = clean(disagreement.name)
-            return f"{have} {count} volumes of {driver}, but no node attaches more than {most} (CSINode)"
+            return f"{have} {count} volumes of {driver}, but no suitable node attaches more than {most} (CSINode)"
         case (
             DisagreementCode.POD_REQUESTS
             | DisagreementCode.LEFT_TAINT
