@@ -350,12 +350,13 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield nodes under pressure, and evictions for lack of a resource, by resource if known."""
     for pressure, resources in _PRESSURES.items():
         evictions_by_resource, reclaimed = _evictions(case, resources), _reclaimed(case, resources)
-        usual = max(evictions_by_resource, key=lambda name: len(evictions_by_resource[name]), default="")
+        # A node whose kubelet names no resource is short of the one that all pods are evicted for.
+        only = "".join(evictions_by_resource) if len(evictions_by_resource) == 1 else ""
         groups: dict[str, list[tuple[VerdictNode, int]]] = {resource: [] for resource in evictions_by_resource}
         for line in case.nodes:
             condition = condition_of(line.node.conditions, pressure) if line.node is not None else None
             if condition is not None and condition.status == "True" and line.not_ready_ns is None and not line.goes:
-                groups.setdefault(reclaimed.get(line.name, usual), []).append((line, condition.last_transition_ns))
+                groups.setdefault(reclaimed.get(line.name, only), []).append((line, condition.last_transition_ns))
         for resource, lines in groups.items():
             evictions = evictions_by_resource.get(resource, ())
             evicted, last_ns = pods_of(evictions), max((event.last_ns for event in evictions), default=0)
