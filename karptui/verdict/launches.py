@@ -246,6 +246,8 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
         claims = frozenset(refusal.nodeclaim for refusal in of_pool)
         explained = pending.take(partial(_waits_for, pool=pool, claims=claims))
         count = len({refusal.nodeclaim for refusal in refusals})
+        # A launch asks for one capacity type: if several are possible, it is not known which was refused.
+        kinds = [refusal.capacity_types for refusal in refusals]
         running, replicas = _static_nodes(case, pool)
         drifted = _drifted_behind(case, pool, refusals)
         drifted_ns = min((condition.last_transition_ns for condition in drifted), default=case.now_ns)
@@ -265,7 +267,7 @@ def _refused(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding
             names=(pool, *dict.fromkeys(subnet for refusal in refusals for subnet in refusal.subnets)),
             zones=_union(refusal.zones for refusal in refusals),
             instance_types=_union(refusal.instance_types for refusal in refusals),
-            capacity_types=_union(refusal.capacity_types for refusal in refusals),
+            capacity_types=_union(kinds) if all(len(names) == 1 for names in kinds) else (),
             nodes=count,
             of_nodes=replicas if running < replicas else 0,
             missing_nodes=max(replicas - running, 0),

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from karptui.disruption.codes import Blocker, Code, WhyCode
+from karptui.disruption.command import Method
 from karptui.disruption.termination import deadline_of
 from karptui.karpenter.labels import RESERVATION_ID
 from karptui.karpenter.nodepool import NodePool
@@ -289,6 +290,8 @@ def next_finding(case: VerdictCase) -> Iterator[ClusterFinding]:
     nodes = {line.name for line in case.nodes}
     if acting is None or not acting.commands or not nodes.issuperset(acting.commands[0].node_names):
         return
+    if case.unread and acting.method != Method.EMPTINESS:
+        return  # volumes may keep the pods of these nodes where they are
     first = acting.commands[0]
     yield ClusterFinding(
         severity=FindingSeverity.INFO,

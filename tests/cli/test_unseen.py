@@ -204,6 +204,12 @@ def test_an_empty_recording_is_a_sentence(command: str, told: str, tmp_path: Pat
     ("freeze-stops-repair", "Pod", "StorageReady=False for 55m (EBS volume I/O has stalled)\n", "repairs"),
     ("fine-metal-boots", "Event", "needs attention, but not everything is checked: events", "none was launched"),
     ("fine-nodeclass-is-checked", "EC2NodeClass", "al2023@latest", "not been ready"),
+    ("instance-store-is-not-counted", "EC2NodeClass", "judging by the objects read, spill: ", "pending 52m: spill"),
+    ("reservation-in-another-zone", "EC2NodeClass", "judging by the objects read, ", "cannot launch any node"),
+    ("fine-zonal-volumes-keep-three-nodes", "PersistentVolumeClaim", "volumes do not restrict", "next: "),
+    ("more-volumes-than-a-node-takes", "PersistentVolumeClaim", "next: delete ip-10-24-17-150 (empty", "as likely"),
+    ("disks-fill-up-for-two-reasons", "Event", "and 1 more) have had DiskPressure for 49m", "too few free inodes"),
+    ("zone-ice-volume", "NodePool", "insufficient capacity in EC2 (r6i.2xlarge; us-east-1c)", "on-demand/spot"),
 ])  # fmt: skip
 def test_unread_is_not_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], case: tuple[str, str, str, str]
@@ -217,6 +223,14 @@ def test_unread_is_not_counted(
     output = capsys.readouterr().out
     assert told in output
     assert untold not in output
+
+
+def test_without_any_event_a_starting_node_may_be_for_the_pending_pods(tmp_path: Path, run: Run) -> None:
+    """Events expire after an hour: none may be left that names the node."""
+    document = INCIDENTS["fine-metal-boots"].snapshot()
+    document["objects"] = [manifest for manifest in document["objects"] if manifest["kind"] != "Event"]
+    path = written(tmp_path / "a.json", document)
+    assert "no blockers or problems" in run("verdict", "--no-aws", "--snapshot", str(path)).out
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command[0]))

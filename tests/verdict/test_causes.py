@@ -372,13 +372,17 @@ def refusal(name: str, minutes: int, **given: Any) -> LaunchRefusal:
     )
 
 
-def test_refused_launches_are_one_finding_for_each_nodepool_and_explain_its_pods() -> None:
+@pytest.mark.parametrize(("kinds", "named"), [(("spot",), "c7i.4xlarge spot"), (("on-demand", "spot"), "c7i.4xlarge")])
+def test_refused_launches_are_one_finding_for_each_nodepool_and_explain_its_pods(
+    kinds: tuple[str, ...], named: str
+) -> None:
+    """A launch asks for one capacity type: the message does not say which of two."""
     waiting = PendingLine("batch/etl-*", ("batch/etl-1",), NOW_NS, cause=Cause.UNPLACED, pools=("batch",))
-    by_code = findings(refusals=[refusal("b-1", 17), refusal("b-2", 1)], pending=[waiting])
+    by_code = findings(refusals=[refusal("b-1", 17), refusal("b-2", 1, capacity_types=kinds)], pending=[waiting])
     assert list(by_code) == [FindingCode.LAUNCH_REFUSED]
     assert text(by_code[FindingCode.LAUNCH_REFUSED]) == (
         "EC2 refused 2 launches of batch in 17m, last 60s ago: insufficient capacity in EC2 "
-        "(c7i.4xlarge spot; us-east-1a); 1 pod pending (batch/etl-*)"
+        f"({named}; us-east-1a); 1 pod pending (batch/etl-*)"
     )
     assert FindingCode.LAUNCH_REFUSED not in findings(refusals=[refusal("b-1", 17)])
 

@@ -274,7 +274,9 @@ def _no_types(context: AdviceContext) -> Iterator[Finding]:
                 f"{context.evidence.lacks_text(pool_types.unlisted)}.",
             )
             continue
-        if not context.knows_types(pool):
+        # Zones and reservations of an unread NodeClass are assumed.
+        is_assumed = "NodeClass" in context.hidden and context.ec2_nodeclass_of(pool) is None
+        if is_assumed or not context.knows_types(pool):
             continue
         because = _unreserved(context, pool) or (pool_types.why_not if left_out else _why_no_types(pool_types))
         doubt = context.doubt("MIN_VALUES_POLICY") if left_out else ""

@@ -41,6 +41,7 @@ def pending_reasons(view: ClusterView) -> Reasons:
     from karptui.decode.kinds import Kind  # noqa: PLC0415 - as above
     from karptui.pending.causes import FAULTY, Cause  # noqa: PLC0415 - with the engines, once they have answered
     from karptui.pending.disagreements import DECISIVE, DisagreementCode  # noqa: PLC0415 - as above
+    from karptui.session.nodeclasses import assumed_of  # noqa: PLC0415 - as above
     from karptui.session.verdict import is_guess  # noqa: PLC0415 - as above
     from karptui.session.webhooks import NODECLAIMS, dead_webhook  # noqa: PLC0415 - as above
     from karptui.views.pending.disagreements import disagreement_text  # noqa: PLC0415 - as above
@@ -74,7 +75,7 @@ def pending_reasons(view: ClusterView) -> Reasons:
                 none += "did not help" if any(launched) else f"{be} not initialized"
             return f"{read}a new node of {place.nodepool} ({place.instance_type}) fits, but {none}"
         if group.cause in FAULTY or not reasons:
-            return now_words(group)
+            return f"{read if group.cause is Cause.UNPLACED and assumed_of(view) else ''}{now_words(group)}"
         return disagreement_text(reasons[-1] if group.cause is Cause.NODE else reasons[0])
 
     return {group.key: reason(group) for group in report.groups}
