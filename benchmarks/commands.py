@@ -26,7 +26,7 @@ from reference import note, print_reference
 from soak import NO_AWS
 
 import karptui
-from karptui.cli.main import COMMANDS
+from karptui.cli.parser import COMMANDS
 from karptui.kube.timestamps import format_timestamp
 from karptui.sources.demo.source import load
 

@@ -206,7 +206,7 @@ COMMANDS: Final = {
 
 
 def _command(name: str, *words: str) -> Target:
-    from karptui.cli.main import build_parser, module_of
+    from karptui.cli.parser import build_parser, module_of
 
     folder = _folder()
     hostile, sound = folder / "hostile.json", folder / "sound.json"

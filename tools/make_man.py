@@ -9,8 +9,8 @@ from pathlib import Path
 from argparse_manpage.manpage import Manpage
 
 from karptui import __version__
-from karptui.cli.main import COMMANDS, build_parser, module_of
 from karptui.cli.pages import ENVIRONMENT, EXAMPLES, FILES, STATUSES, Entry, statuses_of
+from karptui.cli.parser import COMMANDS, build_parser, module_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "man" / "karptui.1"
 SHARED = ("which cluster", "prices and instance types")

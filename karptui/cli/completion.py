@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.cli.main import COMMANDS, actions_of
+from karptui.cli.parser import COMMANDS, actions_of
 from karptui.cli.streams import put
 from karptui.views.sanitize import page
 

@@ -1,7 +1,7 @@
 """The process of one cluster of a fleet: follows it, and prints a line of JSON with its figures every few seconds.
 
 Not a command for users: `karptui --contexts` starts ``karptui fleet-member`` with the flags of one cluster, and
-`karptui verdict --contexts` starts ``karptui fleet-member verdict``.
+`karptui verdict --contexts` starts ``karptui fleet-member verdict``, which ends with its parent too.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Final
 import msgspec
 
 from karptui.cli.evidence import configuration, evidence_source
-from karptui.cli.main import build_parser
-from karptui.cli.main import main as run_command
+from karptui.cli.parser import build_parser
 from karptui.cli.source import open_source
 from karptui.errors import RequestError
 from karptui.session.fleet import MemberLine, WorstFinding, figures_of, oldest_ns
@@ -36,8 +35,6 @@ _LONGEST_TEXT: Final = 1_000
 def main(words: Sequence[str]) -> int:
     """Follow the cluster of the flags until the parent ends, or it cannot be opened."""
     end_with_parent()
-    if words[:1] == ["verdict"]:
-        return run_command(words)
     os.nice(NICENESS)
     args = build_parser("watch").parse_args(words)
     try:

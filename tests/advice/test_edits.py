@@ -16,7 +16,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding
 from karptui.advice.report import advise
 from karptui.cli.loading import load
-from karptui.cli.main import build_parser
+from karptui.cli.parser import build_parser
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis_steps import AnalysisSteps
 from karptui.provisioning.prepared import Prepared, prepare

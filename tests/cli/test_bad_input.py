@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from karptui.cli.main import COMMANDS
+from karptui.cli.parser import COMMANDS
 from tests.cli.conftest import Run
 
 NOT_READERS = (

@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 import karptui.cli
-from karptui.cli.main import COMMANDS, main
+from karptui.cli.main import main
+from karptui.cli.parser import COMMANDS
 from karptui.decode.kinds import kind_of
 from karptui.kube.hidden_text import escaped
 from karptui.kube.timestamps import NS_PER_SECOND

@@ -19,7 +19,8 @@ from jsonschema import Draft202012Validator
 
 from karptui.cli.contexts import fleet_of
 from karptui.cli.evidence import evidence_source
-from karptui.cli.main import build_parser, main
+from karptui.cli.main import main
+from karptui.cli.parser import build_parser
 from karptui.clock import SystemClock
 from karptui.config import Config
 from karptui.decode.kinds import Kind

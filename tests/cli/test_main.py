@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from karptui.cli import main as cli
-from karptui.cli.main import COMMANDS, actions_of, main, split
+from karptui.cli.main import main
+from karptui.cli.parser import COMMANDS, actions_of, split
 from tests.cli.conftest import Run
 
 MODULES = "import sys, json, karptui.cli.main; print(json.dumps(sorted(sys.modules)))"

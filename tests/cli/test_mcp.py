@@ -21,9 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from karptui.cli.main import build_parser, main
+from karptui.cli.main import main
 from karptui.cli.mcp_tools import OUTPUT, TOOL_OF, TOOLS, ToolError, command_line, input_schema, shortened
 from karptui.cli.options import CLUSTER_FLAGS, PRICE_FLAGS, cluster_words
+from karptui.cli.parser import build_parser
 from karptui.paths import own_command
 from tests.cli.conftest import Run
 from tests.cli.files import OBJECTS, a_file

@@ -9,8 +9,8 @@ import subprocess
 
 import pytest
 
-from karptui.cli.main import COMMANDS, actions_of, build_parser, split
 from karptui.cli.pages import EXAMPLES, Entry, epilog_of, statuses_of
+from karptui.cli.parser import COMMANDS, actions_of, build_parser, split
 from tests.cli.conftest import Run
 
 LINES = [(command, entry.term) for command, entries in EXAMPLES.items() for entry in entries]

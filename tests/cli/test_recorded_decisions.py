@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import pytest
 
-from karptui.cli.main import COMMANDS, main
+from karptui.cli.main import main
+from karptui.cli.parser import COMMANDS
 from karptui.clock import FrozenClock
 from karptui.sources.cluster.resources import LATER, NODES
 from karptui.sources.demo.karpenter import metrics_at

@@ -19,8 +19,9 @@ import pytest
 import karptui.cli.main
 from karptui import crash
 from karptui.cli import heartbeat
-from karptui.cli.main import COMMANDS, actions_of, main
+from karptui.cli.main import main
 from karptui.cli.option_values import file_name, target_name
+from karptui.cli.parser import COMMANDS, actions_of
 from karptui.cli.streams import say
 from tests.builders.files import written
 from tests.cli.files import a_file

@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from karptui.cli.contexts import fleet_of
-from karptui.cli.main import build_parser, main
+from karptui.cli.main import main
+from karptui.cli.parser import build_parser
 from karptui.clock import SystemClock
 from karptui.screens.fleet import FleetScreen
 from karptui.screens.frame import FrameScreen

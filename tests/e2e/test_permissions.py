@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from karptui.cli.main import COMMANDS, main
+from karptui.cli.main import main
+from karptui.cli.parser import COMMANDS
 from karptui.decode.kinds import Kind
 from karptui.sources.cluster.connection import Impersonation, load_connection
 from karptui.sources.cluster.credentials import credentials_for

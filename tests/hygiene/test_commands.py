@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from karptui.cli.main import build_parser, split
+from karptui.cli.parser import build_parser, split
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from karptui.cli.main import build_parser
+from karptui.cli.parser import build_parser
 from karptui.session.history_marks import NOT_PROBLEMS
 from karptui.verdict.finding import FindingCode
 from karptui.views.metrics import METRICS

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from karptui.cli.main import build_parser, split
+from karptui.cli.parser import build_parser, split
 from tests.builders.files import written
 
 ROOT = Path(__file__).parents[2]

@@ -17,7 +17,8 @@ from typing import Any, Final
 import pytest
 from jsonschema import Draft202012Validator
 
-from karptui.cli.main import COMMANDS, main
+from karptui.cli.main import main
+from karptui.cli.parser import COMMANDS
 from karptui.clock import SystemClock
 from tests.cli.conftest import NOON_NS
 from tests.shared_analyses import look_once

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from karptui.cli.main import build_parser, split
+from karptui.cli.parser import build_parser, split
 from karptui.karpenter.rules import MODELLED
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import ascii_lowercase
 
-from karptui.cli.main import DEMOS, build_parser
+from karptui.cli.parser import DEMOS, build_parser
 from karptui.cli.source import open_source
 from karptui.clock import FrozenClock
 from karptui.sources.demo.source import DemoSource

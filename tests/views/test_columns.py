@@ -13,7 +13,8 @@ from typing import Any, Final
 import pytest
 from jsonschema import Draft202012Validator
 
-from karptui.cli.main import LISTS, main
+from karptui.cli.main import main
+from karptui.cli.parser import LISTS
 from karptui.views.advice import OBJECTS_TABLE as ADVICE_OBJECTS
 from karptui.views.blockers.columns import TABLE as BLOCKERS
 from karptui.views.blockers.trials import TABLE as BLOCKER_REMEDIES

@@ -60,7 +60,7 @@ def test_errors_are_told_as_those_of_every_request(serve: Serve) -> None:
 
 FOLLOW = """
 import sys, time
-from karptui.cli.main import build_parser
+from karptui.cli.parser import build_parser
 from karptui.cli.source import connect
 from karptui.sources.source import Mailbox
 args = build_parser(None).parse_args(["--kubeconfig", sys.argv[1]])
