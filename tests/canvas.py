@@ -27,7 +27,6 @@ def cells_of(strip: Strip) -> list[Cell]:
 
 
 def strips_of(app: App[Any]) -> list[Strip]:
-    """Return the lines on the screen."""
     return app.screen._compositor.render_strips(app.size)
 
 
@@ -39,8 +38,6 @@ def whole_of(app: App[Any]) -> list[Strip]:
 
 
 class Canvas:
-    """The cells of a terminal."""
-
     def __init__(self, rows: Sequence[Strip] = ()) -> None:
         self.rows = [cells_of(strip) for strip in rows]
 
@@ -76,7 +73,6 @@ class Canvas:
             assert update is None, update
 
     def at(self, region: Region) -> list[list[Cell]]:
-        """Return the cells of a region."""
         return [row[region.x : region.right] for row in self.rows[region.y : region.bottom]]
 
     def texts(self, region: Region) -> list[str]:

@@ -86,7 +86,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _compares_pictures(item: pytest.Item) -> bool:
-    """Return whether a test compares pictures."""
     return "changed_pictures" in getattr(item, "fixturenames", ())
 
 

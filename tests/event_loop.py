@@ -61,14 +61,11 @@ class _Selector(selectors.DefaultSelector):
 
 
 class SteppedLoop(asyncio.SelectorEventLoop):
-    """A loop with a time of its own."""
-
     def __init__(self) -> None:
         self._steps = _Selector()
         super().__init__(self._steps)
 
     def time(self) -> float:
-        """Return the time of this loop in seconds."""
         return self._steps.now
 
     def run_in_executor(self, executor: Executor | None, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]

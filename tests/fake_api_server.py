@@ -74,15 +74,12 @@ class Call:
 
     @property
     def token(self) -> str:
-        """The bearer token."""
         return (self.headers.get("Authorization") or "").removeprefix("Bearer ")
 
     def json(self, document: Any, status: int = 200, **headers: str) -> None:
-        """Answer with a document."""
         self.text(json.dumps(document), status, **{"Content-Type": "application/json", **headers})
 
     def text(self, text: str | bytes, status: int = 200, **headers: str) -> None:
-        """Answer with anything."""
         data = text.encode() if isinstance(text, str) else text
         self._handler.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(data))}.items():
@@ -91,7 +88,6 @@ class Call:
         self._handler.wfile.write(data)
 
     def error(self, code: int, message: str = "no", reason: str = "", **headers: str) -> None:
-        """Answer with a Status."""
         self.json(failure(code, message, reason), code, **headers)
 
     def lines(self, *events: Document | bytes) -> None:
@@ -251,13 +247,11 @@ class FakeApi:
             self._changed.notify_all()
 
     def delete(self, path: str, key: str) -> None:
-        """Delete an object."""
         with self._changed:
             self._record("DELETED", path, self._objects[path].pop(key))
             self._changed.notify_all()
 
     def keys(self, path: str) -> set[str]:
-        """Return the keys of a collection."""
         with self._changed:
             return set(self._objects.get(path, {}))
 
@@ -307,7 +301,6 @@ class FakeApi:
             return
 
     def answer(self, call: Call) -> None:
-        """Answer as an API server does."""
         if call.path in self._objects:
             (self._watch if call.is_watch else self._list)(call)
         elif (within := _NAMESPACED.fullmatch(call.path)) and (path := f"{within[1]}/{within[3]}") in self._objects:
@@ -399,7 +392,6 @@ class Answered(Exception):  # noqa: N818
 
 
 def event(kind: str, document: Document) -> Document:
-    """Return a watch event."""
     return {"type": kind, "object": document}
 
 
@@ -412,7 +404,6 @@ def bookmark(version: int | str, *, ends_list: bool = False) -> Document:
 
 
 def failure(code: int, message: str, reason: str = "") -> Document:
-    """Return a Status."""
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -431,7 +422,6 @@ def expired() -> Document:
 def listing(
     items: Iterable[Document], *, version: str = "1", token: str = "", remaining: int | None = None
 ) -> Document:
-    """Return a list or a page of one."""
     metadata: Document = {"resourceVersion": version}
     if token:
         metadata["continue"] = token
@@ -441,7 +431,6 @@ def listing(
 
 
 def named(name: str, namespace: str = "", version: str = "1", **fields: Any) -> Document:
-    """Return an object."""
     metadata = {"name": name, "resourceVersion": version, **({"namespace": namespace} if namespace else {})}
     return {"metadata": metadata, **fields}
 

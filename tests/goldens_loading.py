@@ -76,7 +76,6 @@ def load_instance_type(raw: Mapping[str, Any]) -> InstanceType:
 
 
 def scenarios(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the scenarios of a file of goldens."""
     with gzip.open(path, "rt") as lines:
         yield from map(json.loads, lines)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.kube.usage import UsagePeriod
@@ -33,6 +35,13 @@ def record_demo(path: Path, seconds: int, *, begin_ns: int = BEGIN_NS, cluster: 
     assert not recorder.trouble
     recorder.close()
     return demo
+
+
+def demo_history(folders: pytest.TempPathFactory, seconds: int) -> Path:
+    """Return the file of a history of the demo, in a new folder."""
+    path = folders.mktemp("history") / "demo.karptui"
+    record_demo(path, seconds)
+    return path
 
 
 def write_marks(path: Path, marks: Sequence[Mark]) -> None:

@@ -20,7 +20,6 @@ AT_NS: Final = 1_795_176_000_000_000_000
 
 
 def stories_source() -> tuple[SnapshotSource, FrozenClock]:
-    """Return the snapshot as a source, and its clock."""
     snapshot = SnapshotReader().read([STORIES])
     return SnapshotSource(snapshot), FrozenClock(snapshot.captured_at_ns)
 
@@ -34,17 +33,14 @@ def stories_view(**evidence: Any) -> ClusterView:
 
 
 def pool_of(view: ClusterView, name: str) -> TypesOfPool:
-    """Return a NodePool's types."""
     return next(pool for pool in types_of_pools(view) if pool.name == name)
 
 
 def type_of(pool: TypesOfPool, name: str) -> TypeEntry:
-    """Return one of its types."""
     entry = pool.type(name)
     assert entry is not None
     return entry
 
 
 def plain_text(lines: Any) -> str:
-    """Return lines of toned pieces as text."""
     return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)

@@ -81,7 +81,6 @@ def _nodeclass() -> NodeClass:
 
 
 def inventory() -> Inventory:
-    """Return the objects of the story."""
     placed = [(f"ip-10-0-{i}-{7 * i}", "primary") for i in range(1, 7)] + [("ip-10-0-40-4", "spare")]
     drifted = (a_condition("Drifted", reason="NodePoolDrifted"),)
     claims = [
@@ -139,8 +138,6 @@ def story_view(
 
 
 class StoryASource(InventorySource):
-    """The story as a source."""
-
     def __init__(self) -> None:
         super().__init__("shop-eu-1", inventory())
 

@@ -138,7 +138,6 @@ def _written(name: str, *budgets: dict[str, str]) -> dict[str, Any]:
 
 
 def inventory() -> Inventory:
-    """Return the objects of the story."""
     pdb = a_pdb(name="postgres", namespace="db", labels={"app": "postgres"})
     text = f'Pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod=gitlab/runner-7f2c4)'
     return Inventory(
@@ -176,8 +175,6 @@ def story_view() -> ClusterView:
 
 
 class StorySource(InventorySource):
-    """The story as a source."""
-
     def __init__(self) -> None:
         super().__init__("prod-eu-1", inventory())
 

@@ -16,7 +16,6 @@ _PROGRAM = (
 
 
 def drawn_on_a_terminal(title: str, **environment: str) -> str:
-    """Return what is written to a terminal of 80 by 24."""
     master, slave = pty.openpty()
     os.set_blocking(master, False)
     import fcntl

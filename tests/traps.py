@@ -18,7 +18,6 @@ FAMILY: Final = f"{labels.AWS_GROUP}/instance-family"
 
 
 def inventory() -> Inventory:
-    """Return the objects."""
     story = story_e.inventory()
     return replace(
         story,
@@ -42,14 +41,11 @@ def inventory() -> Inventory:
 
 
 def view() -> ClusterView:
-    """Return the cluster as screens see it."""
     held = inventory()
     return ClusterView(state_of(held), live_statuses(held), evidence=story_e.evidence())
 
 
 class TrapSource(InventorySource):
-    """The cluster as a source."""
-
     def __init__(self) -> None:
         super().__init__("prod-eu-1", inventory())
 

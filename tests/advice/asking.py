@@ -57,7 +57,6 @@ class Case:
 
 
 def reserved_type(left: int) -> InstanceType:
-    """Return a type with so many instances left in a reservation."""
     instance_type = an_instance_type(name="m5.xlarge", prices={"reserved": 0.0})
     held = instance_type.offerings[0]
     requirements = (*held.requirements, a_requirement(labels.RESERVATION_ID, "In", "cr-1"))

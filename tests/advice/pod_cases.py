@@ -53,7 +53,6 @@ def annotated(key: str, value: str, **others: Any) -> Inventory:
 
 
 def twins(count: int = 3, *, nodes: bool = False, **template: Any) -> tuple[Pod, ...]:
-    """Return pods that share a template."""
     shared = a_pod_template(owners=(an_owner(),), **template)
     return tuple(a_pod(name=f"web-{i}", template=shared, node="node-1" if nodes else "") for i in range(count))
 

@@ -51,7 +51,6 @@ def with_nodes(inventory: Inventory, *nodes: Node) -> Inventory:
 
 
 def three_nodes(**pool: Any) -> Inventory:
-    """Return a cluster with three nodes of one NodePool."""
     return an_inventory(nodepools=(a_nodepool(**pool),))
 
 

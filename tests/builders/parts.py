@@ -20,24 +20,20 @@ def present(value: T | None) -> T:
 
 
 def text_of(pieces: Iterable[tuple[str, Any]]) -> str:
-    """Return the text of a line of toned pieces."""
     return "".join(text for text, _ in pieces)
 
 
 def texts_of(lines: Iterable[Iterable[tuple[str, Any]]]) -> list[str]:
-    """Return the text of each line of toned pieces."""
     return [*map(text_of, lines)]
 
 
 def amounts(texts: Mapping[str, str]) -> dict[str, Quantity]:
-    """Return a resource list."""
     return {name: parse_quantity(text) for name, text in texts.items()}
 
 
 def a_condition(
     type_: str, *, status: str = "True", reason: str = "", message: str = "", since_ns: int = NOW_NS - HOUR_NS
 ) -> Condition:
-    """Return a condition."""
     return Condition(type=type_, status=status, reason=reason or type_, message=message, last_transition_ns=since_ns)
 
 

@@ -14,7 +14,6 @@ ROOM = {"cpu": "4", "memory": "8Gi", "pods": "20", "nvidia.com/gpu": "1"}
 
 
 def a_node_manifest(name: str, *, pool: str = "general", **labels: str) -> dict[str, Any]:
-    """Return a node that is ready."""
     usual = {
         "karpenter.sh/nodepool": pool,
         "karpenter.sh/capacity-type": "on-demand",

@@ -13,7 +13,7 @@ from karptui.cli.main import main
 from karptui.paths import history_file
 from tests.cli.conftest import Run
 from tests.cli.files import kubeconfig
-from tests.histories import record_demo
+from tests.histories import demo_history, record_demo
 
 SECONDS = 60
 SERVER = "https://127.0.0.1:1"
@@ -24,9 +24,7 @@ POD = "karptui/karptui-7d4b9c-x2k8p"
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a history of the demo from 14:00:00 to 14:01:00."""
-    path = tmp_path_factory.mktemp("history") / "demo.karptui"
-    record_demo(path, SECONDS)
-    return str(path)
+    return str(demo_history(tmp_path_factory, SECONDS))
 
 
 def recorded_at(words: list[str], run: Run) -> str:
@@ -72,9 +70,7 @@ def test_the_history_of_a_context_needs_no_connection(tmp_path: Path, run: Run) 
 
 @pytest.fixture(scope="module")
 def pod_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("history") / "demo.karptui"
-    record_demo(path, 20)
-    return path
+    return demo_history(tmp_path_factory, 20)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from karptui.sources.snapshot.scrub import scrub
 from tests.builders.manifests import a_change
 from tests.cli.conftest import Run
 from tests.cli.files import a_file
-from tests.histories import BEGIN_NS, record_demo, write_marks, write_usage
+from tests.histories import BEGIN_NS, demo_history, record_demo, write_marks, write_usage
 from tests.sources.snapshot.canaries import OBJECTS, SETTINGS, TYPES, Canaries
 
 MINUTE_NS = 60 * NS_PER_SECOND
@@ -30,8 +30,7 @@ MINUTE_NS = 60 * NS_PER_SECOND
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return six minutes of the demo, a pause, and two minutes more, with marks and samples."""
-    path = tmp_path_factory.mktemp("history") / "demo.karptui"
-    record_demo(path, 360)
+    path = demo_history(tmp_path_factory, 360)
     record_demo(path, 120, begin_ns=BEGIN_NS + 8 * MINUTE_NS)
     write_marks(
         path,

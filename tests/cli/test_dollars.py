@@ -15,7 +15,7 @@ from karptui.paths import history_file
 from tests.builders.files import written
 from tests.cli.conftest import Run
 from tests.cli.files import kubeconfig
-from tests.histories import BEGIN_NS, record_demo
+from tests.histories import BEGIN_NS, demo_history, record_demo
 from tests.whatif.snapshots import FOLDER, documents
 
 MINUTE_NS = 60_000_000_000
@@ -29,8 +29,7 @@ MULTIPLIER, SURCHARGE = 0.5, 0.125
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return four minutes of the demo, and two more after a pause of six."""
-    path = tmp_path_factory.mktemp("history") / "demo.karptui"
-    record_demo(path, 240)
+    path = demo_history(tmp_path_factory, 240)
     record_demo(path, 120, begin_ns=BEGIN_NS + 10 * MINUTE_NS)
     return path
 

@@ -11,7 +11,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.history.store import Mark, Sample
 from karptui.sources.history.writer import HistoryWriter
 from tests.cli.conftest import Run
-from tests.histories import BEGIN_NS, record_demo
+from tests.histories import BEGIN_NS, demo_history, record_demo
 
 MINUTE_NS = 60 * NS_PER_SECOND
 AGAIN_NS = BEGIN_NS + 20 * MINUTE_NS
@@ -22,8 +22,7 @@ OFFERING = "g5.2xlarge/us-east-1a/on-demand"
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return ten minutes of the demo, a pause of ten minutes, and three minutes more."""
-    path = tmp_path_factory.mktemp("history") / "demo.karptui"
-    record_demo(path, 600)
+    path = demo_history(tmp_path_factory, 600)
     record_demo(path, 180, begin_ns=AGAIN_NS)
     minutes = [*range(1, 11), 21, 22, 23]
     writer = HistoryWriter(path, "demo")

@@ -197,7 +197,6 @@ def a_cluster() -> Cluster:
 
 @pytest.fixture
 def clusters(tmp_path: Path) -> Iterator[list[str]]:
-    """Flags for three clusters."""
     with LoopbackServer(a_cluster()) as good, LoopbackServer(lambda call: call.stall()) as silent:
         urls = {"good": good.url, "silent": silent.url, HOSTILE: "http://127.0.0.1:9"}
         yield ["--kubeconfig", kubeconfig(tmp_path, urls), "--no-aws", "--request-timeout", "3s"]

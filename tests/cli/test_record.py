@@ -125,7 +125,6 @@ def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path, run: Run) -> N
 
 @pytest.fixture(autouse=True)
 def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return a recording in the current directory."""
     (tmp_path / "cluster.json").write_text(json.dumps({**troubles_document(), "name": "cluster.json"}))
     (tmp_path / "pool.txt").write_text(EXTRA_POOL)
     monkeypatch.chdir(tmp_path)

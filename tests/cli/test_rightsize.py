@@ -20,7 +20,7 @@ from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.source import SourceError
 from tests.builders.files import written
 from tests.cli.conftest import Run
-from tests.histories import BEGIN_NS, record_demo, write_usage
+from tests.histories import BEGIN_NS, demo_history, record_demo, write_usage
 from tests.story_d import story_document
 
 
@@ -185,8 +185,7 @@ MINUTE_NS = 60 * 10**9
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return two moments of the demo, the second 30 h after the first, with usage in between."""
-    path = tmp_path_factory.mktemp("history") / "demo.karptui"
-    record_demo(path, 2)
+    path = demo_history(tmp_path_factory, 2)
     record_demo(path, 2, begin_ns=BEGIN_NS + 30 * 60 * MINUTE_NS)
     for hour in range(28):
         begin_ns = BEGIN_NS + hour * 60 * MINUTE_NS

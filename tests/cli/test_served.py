@@ -45,8 +45,6 @@ def in_real_time(test: Callable[Params, Coroutine[None, None, None]]) -> Callabl
 
 
 class Served(NamedTuple):
-    """A running ``karptui --serve``."""
-
     address: str
     home: Path
 

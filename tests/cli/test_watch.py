@@ -34,8 +34,6 @@ PODS = "/api/v1/pods"
 
 
 class Watching:
-    """A running `karptui watch`."""
-
     def __init__(self, *words: str) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "karptui", "watch", *words],
@@ -45,12 +43,10 @@ class Watching:
         )
 
     def line(self) -> str:
-        """Wait for a line."""
         assert self.process.stdout is not None
         return self.process.stdout.readline()
 
     def lines(self, number: int) -> list[str]:
-        """Wait for lines."""
         return [self.line() for _ in range(number)]
 
     def end(self, number: signal.Signals) -> tuple[int, str]:

@@ -42,8 +42,6 @@ def ts(moment: datetime) -> str:
 
 
 class FleetGenerator:
-    """Makes one cluster."""
-
     def __init__(self, seed: str, version: str = "") -> None:
         self.r = random.Random(seed)
         self.version = version
@@ -360,7 +358,6 @@ class FleetGenerator:
 
     # -- the whole ---------------------------------------------------------------------------------------------------
     def node_count(self) -> int:
-        """Return how many NodeClaims there are."""
         return self.r.choice((1, 2, 3, 4, 6, 9, 14))
 
     def snapshot(self, name: str) -> dict[str, Any]:

@@ -16,7 +16,6 @@ HOW = "set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver (setup-en
 
 @pytest.fixture(scope="session")
 def assets() -> Path:
-    """Return the folder with the binaries."""
     try:
         path = find_assets()
     except FileNotFoundError as error:

@@ -17,8 +17,6 @@ WAVES = 3
 
 @dataclass(frozen=True)
 class Pool:
-    """A NodePool."""
-
     name: str
     capacity_type: str
     largest: int
@@ -98,7 +96,6 @@ class App:
         }
 
     def pdb_manifest(self) -> dict[str, Any] | None:
-        """Return its PodDisruptionBudget, if it has one."""
         if self.pdb is None:
             return None
         field, value = self.pdb

@@ -104,8 +104,6 @@ def _kwok_type(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Karpenter(NamedTuple):
-    """A Karpenter that runs."""
-
     send_signal: Callable[[int], None]
     log: Path
 

@@ -39,7 +39,6 @@ APART = [
 
 @pytest.fixture(scope="module", name="plane")
 def plane_with_karpenter(karpenter_plane: ControlPlane) -> ControlPlane:
-    """Return a control plane with Karpenter's kinds."""
     return karpenter_plane
 
 

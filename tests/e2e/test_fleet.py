@@ -47,7 +47,6 @@ def planes(karpenter_plane: ControlPlane, start_plane: Callable[..., ControlPlan
 
 @pytest.fixture
 def flags(planes: dict[str, ControlPlane], tmp_path: Path) -> list[str]:
-    """Return the flags for all of them."""
     servers = {
         name: {"server": plane.url, "certificate-authority": str(plane.folder / "pki" / "apiserver.crt")}
         for name, plane in planes.items()

@@ -64,7 +64,6 @@ def until_live(mailbox: WatchedMailbox, *kinds: Kind) -> None:
 
 @pytest.fixture(scope="module")
 def client(plane: ControlPlane) -> Client:
-    """Return a client on a control plane with nodes and pods."""
     client = Client(plane)
     client.create(NODES_PATH, (a_node(i) for i in range(NODES)))
     client.create(PODS_PATH, (a_pod(f"pod-{i}", f"node-{i % NODES}") for i in range(PODS)))

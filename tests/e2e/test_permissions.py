@@ -47,12 +47,10 @@ SETTLED = (Phase.LIVE, Phase.FORBIDDEN, Phase.NOT_INSTALLED)
 
 @pytest.fixture(scope="module", name="plane")
 def plane_with_karpenter(karpenter_plane: ControlPlane) -> ControlPlane:
-    """Return a control plane with Karpenter's kinds."""
     return karpenter_plane
 
 
 def following(plane: ControlPlane, user: str) -> AbstractContextManager[tuple[ClusterSource, WatchedMailbox]]:
-    """Follow the cluster as a user."""
     return following_as(plane, impersonation=Impersonation(user))
 
 

@@ -139,7 +139,6 @@ class WholeCluster:
         return manifests
 
     def until(self, holds: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
-        """Wait until something holds."""
         deadline = time.monotonic() + patience
         while not holds():
             assert time.monotonic() < deadline, f"{what}: not within {patience:g} s\n{self.logged()[-3000:]}"
@@ -150,7 +149,6 @@ class WholeCluster:
             raise RuntimeError("broken off")
 
     def logged(self) -> str:
-        """Return what Karpenter has logged."""
         return self._karpenter.log.read_text(errors="replace")
 
     def metrics(self) -> str:

@@ -20,7 +20,6 @@ from tests.ui.stage import an_app, settled
 
 
 def asked(capsys: pytest.CaptureFixture[str], path: str, *command: str) -> Any:
-    """Return the JSON of a command."""
     main([*command, "-o", "json", "--snapshot", path])
     return json.loads(capsys.readouterr().out)
 

@@ -70,7 +70,6 @@ PROVIDERS = (
 
 
 def snapshot(provider: Provider) -> dict[str, Any]:
-    """Return a recording of a cluster of the provider."""
     reference = {"group": provider.group, "kind": provider.kind, "name": "default"}
     return {
         "karptui": 1,

@@ -73,7 +73,6 @@ DIFFER: Final = frozenset(
 
 
 def declared(path: Path) -> set[str]:
-    """Return the flags that a module declares."""
     calls = (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
     words = (
         word.value

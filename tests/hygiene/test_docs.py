@@ -106,7 +106,6 @@ def test_the_documented_ages_are_those_kept() -> None:
 
 @cache
 def files() -> tuple[str, ...]:
-    """Return the paths of all files."""
     return tuple(
         path.relative_to(ROOT).as_posix()
         for folder in FOLDERS

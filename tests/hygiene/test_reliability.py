@@ -18,7 +18,6 @@ def rows() -> list[list[str]]:
 
 
 def names_in(path: Path) -> set[str]:
-    """Return the names of the tests in a file."""
     return set(re.findall(r"^ *(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
 
 

@@ -25,7 +25,6 @@ def found(text: str) -> list[int]:
 
 
 def tracked_files() -> list[Path]:
-    """Return the files that are part of the repository."""
     result = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if result.returncode:
         pytest.skip("not a git checkout")

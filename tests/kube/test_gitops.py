@@ -14,7 +14,6 @@ CHART = {"helm.toolkit.fluxcd.io/name": "pools", "helm.toolkit.fluxcd.io/namespa
 def owner(
     labels: dict[str, str] | None = None, annotations: dict[str, str] | None = None, *managers: str
 ) -> GitOpsOwner | None:
-    """Return the owner of NodePool general."""
     return gitops_owner("NodePool", "general", labels or {}, annotations or {}, managers)
 
 

@@ -178,8 +178,6 @@ def look(keeping: HistoryKeeping, demo: Demo, failures: list[str]) -> None:
 
 
 class RecordingNotes(Notes):
-    """Notes of a tap that records."""
-
     is_recording = True
 
 

@@ -164,8 +164,6 @@ def test_the_same_findings_keep_the_report(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 class _Silent:
-    """Finds nothing."""
-
     def __init__(self, context: object) -> None:
         self._context = context
 

@@ -37,7 +37,6 @@ def worker() -> SteppedAnalyst:
 
 @pytest.fixture
 def beside() -> Iterator[Analyst]:
-    """Return one that works in its thread."""
     analyst = Analyst()
     yield analyst
     analyst.stop()

@@ -30,7 +30,7 @@ from karptui.sources.history.tap import HistoryTap, Limits
 from karptui.whatif.edits import TakeOut
 from karptui.whatif.scenario import Replay, Scenario
 from tests.builders import NOW_NS, a_condition, a_nodeclaim
-from tests.histories import BEGIN_NS, record_demo
+from tests.histories import BEGIN_NS, demo_history
 from tests.story_e import StorySource
 
 LONGEST_SECONDS = 5.0
@@ -148,9 +148,7 @@ async def test_a_play_that_is_not_kept_any_more_is_said(kept: PlayCache) -> None
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("history") / "prod.karptui"
-    record_demo(path, SECONDS)
-    return path
+    return demo_history(tmp_path_factory, SECONDS)
 
 
 class Followed(Screens):

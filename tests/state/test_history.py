@@ -17,7 +17,6 @@ from tests.state.stories import told
 
 
 def watched(*objects: tuple[Kind, Any], at_ns: int = NOW_NS) -> ClusterState:
-    """Return a cluster of these objects, watched from an instant on."""
     deltas: dict[Kind, dict[str, Any]] = {}
     for kind, item in objects:
         deltas.setdefault(kind, {})[item.key] = item

@@ -48,7 +48,6 @@ def _no_crash_report(environment: dict[str, str]) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def recording(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Path:
-    """Return a recording of the demo."""
     path = tmp_path_factory.mktemp("recording") / "demo.json"
     run_karptui("record", "--demo", str(path), environment=environment)
     return path

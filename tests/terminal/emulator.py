@@ -65,7 +65,6 @@ class Emulator(pyte.Screen):
         super().select_graphic_rendition(*numbers, **given)
 
     def set_mode(self, *numbers: int, private: bool = False, **given: Any) -> None:
-        """Switch modes on."""
         if private:
             if ALTERNATE in numbers and ALTERNATE not in self.on:
                 self._kept, self._kept_cursor = dict(self.buffer), (self.cursor.x, self.cursor.y)
@@ -74,7 +73,6 @@ class Emulator(pyte.Screen):
         super().set_mode(*numbers, private=private, **given)
 
     def reset_mode(self, *numbers: int, private: bool = False, **given: Any) -> None:
-        """Switch modes off."""
         if private:
             if ALTERNATE in numbers and self._kept is not None:
                 self.buffer.clear()

@@ -49,8 +49,6 @@ _TITLE: Final = re.compile(r"─ (\w[\w' -]*?) (?:\[(\d+)|─|·|\()")
 
 
 class View:
-    """What is on the screen."""
-
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
 
@@ -134,7 +132,6 @@ class Program:
             self.type(chr(ord(ctrl) & 31) if ctrl != key else KEYS.get(key, key))
 
     def type(self, text: str) -> None:
-        """Type a text."""
         data = text.encode()
         while data:
             self._take_in(0)
@@ -148,7 +145,6 @@ class Program:
                 select.select([], [], [], FRAME_SECONDS)
 
     def click(self, x: int, y: int) -> None:
-        """Click on a cell."""
         self.type(f"\x1b[<0;{x + 1};{y + 1}M\x1b[<0;{x + 1};{y + 1}m")
 
     def wheel(self, x: int, y: int, *, lines: int) -> None:
@@ -165,7 +161,6 @@ class Program:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal to the program."""
         os.kill(self.pid, number)
 
     def go_on(self) -> None:

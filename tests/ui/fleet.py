@@ -59,12 +59,10 @@ class Fleet:
     objects: dict[Kind, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, kind: Kind, item: Any) -> Any:
-        """Add an object and return it."""
         self.objects.setdefault(kind, {})[item.key] = item
         return item
 
     def pour(self, mailbox: Mailbox, *, phase: Phase = Phase.LIVE, kinds: Sequence[Kind] | None = None) -> None:
-        """Put everything into a mailbox."""
         for kind in kinds or (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.EVENT):
             items = self.objects.get(kind, {})
             mailbox.replace(kind, items)
@@ -72,7 +70,6 @@ class Fleet:
 
 
 def status(kind: Kind, phase: Phase = Phase.LIVE, **given: Any) -> SourceStatus:
-    """Return how a source stands with a kind."""
     given = {"since_ns": NOW_NS - MINUTE, "last_contact_ns": NOW_NS} | given
     return SourceStatus(kind=kind, phase=phase, **given)
 
@@ -103,7 +100,6 @@ def a_node(
     claim_memory: str | None = None,
     **given: Any,
 ) -> Node:
-    """Add a node and its claim."""
     cores, cpu, memory, allocatable, pods = TYPES[type_]
     full = f"{name}.eu-west-1.compute.internal"
     labels = {
@@ -313,7 +309,6 @@ class FleetSource(QuietSource):
     stopped: int = 0
 
     def start(self, mailbox: Mailbox) -> None:
-        """Fill the mailbox."""
         self.mailbox = mailbox
         self.fleet.pour(mailbox, phase=self.phase)
 
@@ -363,10 +358,8 @@ def _offerings(price_per_hour: float) -> tuple[Offering, ...]:
 
 
 def lines_of(app: KarptuiApp) -> list[str]:
-    """Return the lines on the screen."""
     return [strip.text.rstrip() for strip in strips_of(app)]
 
 
 def screen_text(app: KarptuiApp) -> str:
-    """Return the screen as text."""
     return "\n".join(lines_of(app))

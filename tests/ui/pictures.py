@@ -114,6 +114,5 @@ def _hex(color: Color | None, default: str) -> str:
 
 
 def _letters(number: int) -> str:
-    """Return a name in one letter, or in two."""
     more, last = divmod(number, len(ascii_letters))
     return (ascii_letters[more - 1] if more else "") + ascii_letters[last]

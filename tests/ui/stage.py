@@ -41,7 +41,6 @@ def an_app(
     config: Config | None = None,
     **given: Any,
 ) -> KarptuiApp:
-    """Return the app over a source."""
     app = KarptuiApp(
         source,
         config=config or Config(node_sort="name=asc"),
@@ -79,7 +78,6 @@ def column(app: App[Any], position: int = 0) -> list[str]:
 
 
 def layout_of(table: RowTable) -> Layout:
-    """Return where a table draws its columns."""
     return table._layout
 
 

@@ -159,8 +159,6 @@ async def back_to_nodes(app: KarptuiApp, pilot: Pilot[Any]) -> None:
 
 
 class Step(NamedTuple):
-    """A row of a story."""
-
     keys: tuple[str, ...]
     in_all: int
     """The keys up to here, as the page counts them."""
@@ -168,7 +166,6 @@ class Step(NamedTuple):
 
 
 def steps_of(text: str) -> tuple[Step, ...]:
-    """Return the rows of a story."""
     result = []
     for cells in cells_of(text):
         if len(cells) == 3 and cells[1].isdecimal():

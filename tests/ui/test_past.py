@@ -27,7 +27,7 @@ from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Source
 from tests.builders import NOW_NS, present, text_of
-from tests.histories import BEGIN_NS, record_demo, write_marks
+from tests.histories import BEGIN_NS, demo_history, write_marks
 from tests.story_e import StorySource, story_evidence
 from tests.ui import stage
 from tests.ui.fleet import screen_text
@@ -53,8 +53,7 @@ MARKS = (
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a history of the demo from 14:00:00 to 14:01:00, with three marks."""
-    path = tmp_path_factory.mktemp("history") / "demo.karptui"
-    record_demo(path, SECONDS)
+    path = demo_history(tmp_path_factory, SECONDS)
     write_marks(path, MARKS)
     return path
 
@@ -276,8 +275,7 @@ async def test_why_the_history_is_not_recorded_is_told_once(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("history") / "demo.karptui"
-    record_demo(path, 60 * MINUTES)
+    path = demo_history(tmp_path_factory, 60 * MINUTES)
     writer = HistoryWriter(path, "")
     for minute in range(1, MINUTES):
         at_ns = BEGIN_NS + minute * 60 * NS_PER_SECOND
@@ -326,9 +324,7 @@ async def test_sums_rows_charts_and_the_share_of_right_predictions(history: Path
 
 @pytest.fixture(scope="module")
 def edited_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("history") / "demo.karptui"
-    record_demo(path, 200)
-    return path
+    return demo_history(tmp_path_factory, 200)
 
 
 async def test_changes_of_a_recorded_time_lead_to_objects_and_gone_nodes(edited_history: Path) -> None:

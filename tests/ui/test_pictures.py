@@ -43,7 +43,6 @@ SMALL: Final = frozenset(["node", "pool", "pending-pod", "blockers", "next", "ad
 
 
 def demo() -> KarptuiApp:
-    """Return the app over the demo cluster."""
     return demo_app(FrozenClock(NOW_NS), config=Config())
 
 

@@ -21,7 +21,6 @@ from tests.ui.stage import an_app, pressing, running, settled
 
 @pytest.fixture
 def app() -> KarptuiApp:
-    """Return the app over story A."""
     config = Config(screen="pools")
     return an_app(StoryASource(), config=config, clock=FrozenClock(NOW_NS), evidence=EvidenceSource(evidence()))
 

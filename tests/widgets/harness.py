@@ -48,9 +48,7 @@ class WidgetApp(App[None]):
     @on(ControlList.Reset)
     @on(LineList.Opened)
     def hear(self, message: Message) -> None:
-        """Keep a message."""
         self.heard.append(message)
 
     def texts(self, widget: Widget) -> list[str]:
-        """Return the lines a widget draws."""
         return [strip.text for strip in widget.render_lines(widget.outer_size.region)]

@@ -154,7 +154,6 @@ def test_lines_keep_to_the_room_and_no_fact_is_cut(words: list[str], facts: list
 
 
 def text_of(sentences: Sentences) -> str:
-    """Return what is shown."""
     assert isinstance(sentences.content, Content)
     return sentences.content.plain
 

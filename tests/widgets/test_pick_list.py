@@ -75,7 +75,6 @@ def picked(pilot: Pilot[None]) -> list[str]:
 async def shown(
     monkeypatch: pytest.MonkeyPatch, picks: Iterable[Pick] = ()
 ) -> AsyncIterator[tuple[Pilot[None], PickList, Canvas]]:
-    """Show lines; the list has the keys."""
     app = Host()
     async with app.run_test(size=(40, 12)) as pilot:
         pick_list = app.screen.query_one(PickList)

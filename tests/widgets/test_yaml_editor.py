@@ -66,7 +66,6 @@ class Host(App[None]):
 
 
 def shown(app: Host, line: int) -> str:
-    """Return a line of the editor as it is drawn."""
     return "".join(segment.text for segment in app.editor.render_line(line)).rstrip()
 
 

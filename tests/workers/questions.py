@@ -24,7 +24,6 @@ def late(_common: Any, item: int, _is_stopped: Stopped) -> int:
 
 
 def who(_common: Any, _item: int, _is_stopped: Stopped) -> int:
-    """Return which process answers."""
     return os.getpid()
 
 
@@ -39,7 +38,6 @@ def dies_once(common: Any, item: int, _is_stopped: Stopped) -> int:
 
 
 def dies(_common: Any, _item: int, _is_stopped: Stopped) -> None:
-    """Kill the process."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -31,8 +31,6 @@ SECONDS = 120.0
 
 
 class Cluster:
-    """A scheduler and its workers."""
-
     def __init__(self, folder: Path, *, protocol: str = "tcp") -> None:
         self._file = folder / "scheduler.json"
         self._environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -46,7 +44,6 @@ class Cluster:
         self.address: str = json.loads(self._file.read_text())["address"]
 
     def add_worker(self) -> None:
-        """Start one more."""
         self._processes.append(self._started("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard"))
 
     def _started(self, part: str, *words: str) -> subprocess.Popen[bytes]:
@@ -57,7 +54,6 @@ class Cluster:
         )
 
     def stop(self) -> None:
-        """End all of them."""
         for process in reversed(self._processes):
             process.kill()
             process.wait()
@@ -256,8 +252,6 @@ class Answers:
 
 
 class Answered:
-    """An answer that is done."""
-
     status = "finished"
 
     def __init__(self, cluster: Answers, answer: bytes) -> None:

@@ -165,7 +165,6 @@ class Pauses:
 
 @pytest.fixture
 def pauses() -> Pauses:
-    """Return what pauses are recorded in."""
     return Pauses()
 
 

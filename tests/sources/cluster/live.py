@@ -109,7 +109,6 @@ class WatchedMailbox(Mailbox):
 
 
 def started(server: LoopbackServer, **options: float) -> tuple[ClusterSource, WatchedMailbox]:
-    """Start a source that reads a server, and return it and its mailbox."""
     source = ClusterSource(Connection(server=server.url, context="production"), **options)
     mailbox = WatchedMailbox()
     source.start(mailbox)

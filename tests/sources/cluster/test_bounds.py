@@ -244,7 +244,6 @@ def test_framing_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.Monkey
 
 
 def watch(transport: Transport, **options: Any) -> list[bytes]:
-    """Read a watch to its end."""
     with transport.stream("/watch", {}, silence_seconds=100, **options) as lines:
         return [bytes(line) for batch in lines.batches() for line in batch]
 

@@ -42,7 +42,6 @@ print(json.dumps({"kind": "ExecCredential", "apiVersion": version, "status": sta
 def plugin(
     code: str, *args: str, api_version: str = V1, env: Mapping[str, str] | None = None, **fields: Any
 ) -> ExecPlugin:
-    """Return a plugin that is a line of Python."""
     defaults = {"install_hint": "", "demands_terminal": False, "cluster_info": None, "title": "exec plugin fake"}
     return ExecPlugin(
         command=sys.executable,

@@ -130,7 +130,6 @@ def test_each_instant_of_a_cluster_that_changes_can_be_read(path: Path) -> None:
 
 
 def _sorted(manifests: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
-    """Return objects in one order."""
     return sorted(
         (
             manifest["kind"],

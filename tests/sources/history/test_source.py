@@ -23,16 +23,14 @@ from karptui.sources.source import Source, SourceError
 from karptui.views.verdict.sentence import pending_reasons, sentence
 from tests.builders import a_manifest
 from tests.builders.manifests import a_change
-from tests.histories import BEGIN_NS, record_demo
+from tests.histories import BEGIN_NS, demo_history
 
 SECONDS = 120
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("history") / "demo.karptui"
-    record_demo(path, SECONDS)
-    return path
+    return demo_history(tmp_path_factory, SECONDS)
 
 
 def view_of(source: Source, evidence: EvidenceSource, now_ns: int) -> ClusterView:

@@ -111,7 +111,6 @@ class KarpenterCluster:
         )
 
     def refuse(self, path: str, status: int = 403, message: str = "forbidden") -> None:
-        """Answer with an error."""
         self.answers[path] = lambda call: call.error(status, message)
 
     def refuse_lists(self, resource: str, status: int = 403, message: str = "forbidden") -> None:

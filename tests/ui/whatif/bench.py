@@ -47,7 +47,6 @@ def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def make_app(**given: Any) -> KarptuiApp:
-    """Return the app over the demo."""
     clock = HandClock()
     return demo_app(clock, config=Config(**given))
 

@@ -8,7 +8,6 @@ from karptui.session.blockers import BlockerGroup, BlockerLine
 
 
 def headings(lines: Sequence[BlockerLine]) -> list[BlockerGroup]:
-    """Return lines that are all headings."""
     groups = [line for line in lines if isinstance(line, BlockerGroup)]
     assert len(groups) == len(lines)
     return groups

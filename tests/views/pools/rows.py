@@ -22,13 +22,11 @@ COUNTED = story_a.story_view(read_evidence=story_a.evidence(has_metrics=True))
 
 
 def view_of(*pools: Any, types: tuple[InstanceType, ...] = story_a.TYPES, **inventory: Any) -> ClusterView:
-    """Return a cluster with these NodePools."""
     held = Inventory(nodepools=pools, **inventory)
     return story_a.story_view(held, read_evidence=Evidence(instance_types=types, taken_at_ns=NOW_NS))
 
 
 def rows_of(*pools: Any, types: tuple[InstanceType, ...] = story_a.TYPES, **inventory: Any) -> dict[str, PoolRow]:
-    """Return the rows of a cluster by name."""
     return {row.name: row for row in pool_rows(view_of(*pools, types=types, **inventory))}
 
 

@@ -56,7 +56,6 @@ def a_pool(**fields: Any) -> NodePool:
 def a_base(
     *pods: Pod, pools: Sequence[Any] = (), types: Sequence[InstanceType] = TYPES, fixed: bool = True, **others: Any
 ) -> WhatIfBase:
-    """Return a cluster with pods that wait."""
     settings = others.pop("settings", Settings())
     inventory = Inventory(pods=(*pods, *others.pop("running", ())), nodepools=tuple(pools) or (a_pool(),), **others)
 

@@ -57,15 +57,11 @@ class Ground(LayeredScreen):
 
 @dataclass
 class Drawn:
-    """What has been drawn."""
-
     lines: list[int] = field(default_factory=list)
     layouts: int = 0
 
 
 class Host(App[None]):
-    """Shows that screen."""
-
     ENABLE_COMMAND_PALETTE = False
     CSS = """
     YamlEditor { width: 44; height: 8; border: none; padding: 0; scrollbar-size: 1 1; }
@@ -85,7 +81,6 @@ class Host(App[None]):
 async def shown(
     monkeypatch: pytest.MonkeyPatch, text: str = TEXT, size: tuple[int, int] = (60, 14)
 ) -> AsyncIterator[tuple[Pilot[None], YamlEditor, Canvas]]:
-    """Show a text; the editor has the keys."""
     app = Host()
     async with app.run_test(size=size) as pilot:
         editor = app.screen.query_one(YamlEditor)
