@@ -54,6 +54,7 @@ from karptui.session.status_events import events_of_jobs, events_of_pods, events
 from karptui.session.verdict_pending import limit_lines, pending_lines
 from karptui.session.webhooks import EVICTIONS, REGISTRATIONS, dead_webhook
 from karptui.state.cluster import inventory_of
+from karptui.verdict.churn import SCALED
 from karptui.verdict.containers import CRASHED_NS, NAME_SERVERS, SHARED_WORDS
 from karptui.verdict.controller import CRASHING, EVICTORS, MANY_RESTARTS
 from karptui.verdict.creation import FAILED_CREATE
@@ -501,7 +502,7 @@ def _idle(view: ClusterView, pods: _PodsByFinding, pause: Pause) -> tuple[str, .
 
 
 def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:
-    """Return the NodePools in which pods of moved workloads run, if NodePools are in a loop.
+    """Return the NodePools in which pods of moved or scaled workloads run, if NodePools are in a loop.
 
     Pods that other controllers evict have the key ``namespace/name`` of their set.
     """
@@ -509,8 +510,9 @@ def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:
     if report is None or not report.loops:
         return {}
     evictions = [event for event in view.state.events.values() if any(name in event.source for name in EVICTORS)]
-    evicted = (key_of(event).rpartition("-")[0] for event in evictions)
-    pools = {name: set[str]() for name in (*evicted, *(item.workload for item in report.moved))}
+    evicted = [key_of(event).rpartition("-")[0] for event in evictions]
+    scaled = [f"{e.involved_kind}/{key_of(e)}" for e in view.state.events.values() if e.reason == SCALED]
+    pools = {name: set[str]() for name in (*evicted, *scaled, *(item.workload for item in report.moved))}
     pool_of, origins = {entry.name: entry.pool for entry in view.node_entries}, OriginIndex(view.owners)
     for pod in with_pauses([*view.state.pods.values()] if pools else (), pause):
         if pod.node_name in pool_of and pod.is_active:

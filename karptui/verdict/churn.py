@@ -29,6 +29,8 @@ SHORT_PAUSE_NS: Final = MINUTE_NS
 """A consolidateAfter this short is shorter than the launch of a node, and belongs to a loop's cause."""
 _SCALED: Final = re.compile(r"Scaled (up|down) replica set (\S+)(?: to (\d+))?(?: from (\d+))?(?: to (\d+))?")
 """Both orders of the two numbers: Kubernetes changed it."""
+SCALED: Final = "ScalingReplicaSet"
+"""Reason of events about Deployments whose ReplicaSets are scaled."""
 _RESIZED: Final = re.compile(r"New size: (\d+);")
 FEWEST_SWINGS: Final = 3
 """Fewest scalings up and down within an hour that count as oscillation."""
@@ -201,7 +203,7 @@ def _oscillating_workloads(case: VerdictCase) -> Iterator[ClusterFinding]:
     replicas: defaultdict[str, set[int]] = defaultdict(set)
     events: defaultdict[str, list[Event]] = defaultdict(list)
     revisions: defaultdict[str, dict[str, Event]] = defaultdict(dict)
-    for event in case.recent("ScalingReplicaSet"):
+    for event in case.recent(SCALED):
         match = _SCALED.match(event.message)
         if match is None:
             continue
@@ -216,12 +218,14 @@ def _oscillating_workloads(case: VerdictCase) -> Iterator[ClusterFinding]:
     for key, events_of in often.items():
         counts[key], replicas[key] = Counter(up=len(events_of), down=len(events_of)), set()
         events[key] = [*events_of.values()]
+    names = {pool.name for pool in case.pools}
     for key, times in counts.items():
         first_ns = min(event.first_ns for event in events[key])
-        removed = _removed_since(case, first_ns)
+        event = events[key][0]
+        own = {"", *(case.pools_of.get(f"{event.involved_kind}/{key_of(event)}") or names)}
+        removed = [name for name in _removed_since(case, first_ns) if pool_in_name(name, names) in own]
         if min(times["up"], times["down"]) < FEWEST_SWINGS or len(removed) < FEWEST_SWINGS:
             continue
-        event = events[key][0]
         yield ClusterFinding(
             severity=FindingSeverity.WARNING,
             code=FindingCode.CHURN,

@@ -53,6 +53,17 @@ def test_workloads_that_are_scaled_up_and_down_are_named(
     assert texts == ([expected] if is_told else [])
 
 
+@pytest.mark.parametrize(("own", "nodes"), [({"web"}, 4), ({"web", "batch"}, 9), (set(), 9)])
+def test_only_removed_nodes_of_the_nodepools_of_a_scaled_workload_count(own: set[str], nodes: int) -> None:
+    """Without a running pod its NodePools are not known."""
+    claims = [*(f"web-{letter}" for letter in "abcd"), *(f"batch-{letter}" for letter in "abcde")]
+    events = [*(scaled(text, 4) for text in FROM_TO)]
+    events += [replace(removed(number, "Empty"), involved_name=claim) for number, claim in enumerate(claims)]
+    pools, pools_of = (a_nodepool(name="web"), a_nodepool(name="batch")), {"Deployment/shop/web": own}
+    case = VerdictCase(now_ns=NOW_NS, events=events, pools=pools, pools_of=pools_of)
+    assert [finding.nodes for finding in churn_findings(case)] == [nodes]
+
+
 def rescaled(size: int, count: int) -> Event:
     message = f"New size: {size}; reason: All metrics below target"
     about, reason, began_ns = "HorizontalPodAutoscaler/queue/worker", "SuccessfulRescale", NOW_NS - 50 * MINUTE_NS
