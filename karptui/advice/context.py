@@ -27,7 +27,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube.group import group_by
-from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.pod import ENDED, Pod, PodTemplate
 from karptui.kube.resources import MEMORY
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.kube.usage import NO_LIVE_USAGE, LiveUsage
@@ -47,7 +47,6 @@ from karptui.provisioning.volumes import VolumeLookupError
 from karptui.whatif.edits import ObjectRef
 
 NOTHING_FOUND: Final[Mapping[str, NodeFindings]] = MappingProxyType({})
-ENDED: Final = frozenset({"Succeeded", "Failed"})
 
 
 class PodGroup(msgspec.Struct, frozen=True, eq=False):

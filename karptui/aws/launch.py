@@ -14,14 +14,13 @@ import msgspec
 from karptui.aws.capacity import AMD_GPU, GAUDI, NEURON, NEURON_CORE, NVIDIA_GPU
 from karptui.aws.evidence import offering_value
 from karptui.aws.instance_types import allocatable
-from karptui.aws.labels import RESERVATION_INTERRUPTIBLE, RESERVATION_TYPE
+from karptui.aws.labels import RESERVATION_INTERRUPTIBLE, RESERVATION_TYPE, SIZE
 from karptui.karpenter.instance_type import InstanceType, Offering
-from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT, WELL_KNOWN, ZONE
+from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT, WELL_KNOWN, ZONE
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.rules import Rules
 from karptui.kube.resources import ResourceList, nano
 
-_SIZE: Final = f"{AWS_GROUP}/instance-size"
 CAPACITY_BLOCK: Final = "capacity-block"
 _DEFAULT: Final = "default"
 ACCELERATORS: Final = (NEURON, NEURON_CORE, AMD_GPU, NVIDIA_GPU, GAUDI)
@@ -165,7 +164,7 @@ def _plain(types: _Types, launch: _LaunchRequest) -> _Types:
 
 
 def _is_exotic(instance_type: InstanceType) -> bool:
-    sizes = next((term.values for term in instance_type.requirements if term.key == _SIZE), ())
+    sizes = next((term.values for term in instance_type.requirements if term.key == SIZE), ())
     return any("metal" in size for size in sizes) or any(nano(instance_type.capacity, name) for name in ACCELERATORS)
 
 

@@ -6,6 +6,7 @@ Rules: ``pkg/controllers/disruption/drift.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from karptui.disruption.candidate import LIKELIEST, Candidate, Chance
 from karptui.disruption.command import Command, TerminateFirst
@@ -15,7 +16,8 @@ from karptui.disruption.events import Recorder
 from karptui.disruption.simulation import Simulator, remove_or_terminate_first
 from karptui.karpenter.pod_predicates import PodPredicates
 
-DRIFTED = "Drifted"
+DRIFTED: Final = "Drifted"
+"""Condition of a NodeClaim that no longer matches its NodePool or NodeClass."""
 
 
 def refuse(candidate: Candidate) -> str:

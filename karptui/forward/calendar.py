@@ -19,7 +19,7 @@ import msgspec
 
 from karptui.disruption.budget_calendar import WEEK_NS, open_spans, windows_of
 from karptui.disruption.command import Decision
-from karptui.disruption.emptiness import quiet_period
+from karptui.disruption.emptiness import CONSOLIDATABLE, quiet_period
 from karptui.disruption.repair import LEGACY_REPAIR, HealthDeletion, health_deletions
 from karptui.forward.result import Step, StepKind
 from karptui.forward.world import World
@@ -100,7 +100,6 @@ def _nothing() -> None:
     """Do nothing."""
 
 
-CONSOLIDATABLE: Final = "Consolidatable"
 _LOOK_AGAIN_NS: Final = 300 * NS_PER_SECOND
 """Node repair waits this long after it found too many unhealthy nodes."""
 

@@ -16,7 +16,7 @@ from karptui.karpenter.nodeclaim import DISRUPTION_REASON, REBOOTING, NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.rules import NEWEST, Rules
 from karptui.kube.objects import Node, condition_of, cordoned
-from karptui.kube.pod import Pod
+from karptui.kube.pod import ENDED, Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import NODES, ResourceList
 from karptui.kube.taints import NO_EXECUTE, NO_SCHEDULE, Taint
@@ -35,7 +35,6 @@ _EPHEMERAL: Final = frozenset(
 """Startup taints that Kubernetes and Karpenter remove."""
 _NOT_READY: Final = Taint("node.kubernetes.io/not-ready", NO_SCHEDULE)
 _REBOOTING: Final = ("karpenter.sh/rebooting", NO_SCHEDULE)
-_ENDED: Final = frozenset({"Succeeded", "Failed"})
 _READINESS_PREFIX: Final = "readiness.k8s.io/"
 
 
@@ -69,7 +68,7 @@ class StateNode:
 
     def take(self, pod: Pod) -> None:
         """Add a bound pod, unless it is terminal and not being deleted."""
-        if pod.phase not in _ENDED:
+        if pod.phase not in ENDED:
             self.pods.append(pod)
         elif pod.is_terminating:
             self.ending.append(pod)

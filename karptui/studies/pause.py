@@ -47,7 +47,6 @@ LONGEST_PLAYED_NS: Final = 72 * HOUR_NS
 """The longest simulated pause: a longer one is released then."""
 _PATH: Final = ("spec", "disruption", "budgets")
 _POINTER: Final = "/spec/disruption/budgets"
-_NS_PER_HOUR: Final = HOUR_NS
 
 
 class PoolState(StrEnum):
@@ -146,7 +145,7 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
         """Average cost of the pause, or savings at the end of the forecast of a release; None if unknown."""
         if self.is_release:
             return self.as_is.end.price_per_hour - self.changed.end.price_per_hour if self._is_priced else None
-        return None if self.dollars is None else self.dollars * _NS_PER_HOUR / (self.released_ns - self.from_ns)
+        return None if self.dollars is None else self.dollars * HOUR_NS / (self.released_ns - self.from_ns)
 
     @property
     def assumed(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from karptui.advice.report import advise
 from karptui.aws.money import LEAST_CHANGE, per_hour_change_text
 from karptui.disruption.budgets import budget_state, count_use, reasons_of
 from karptui.disruption.codes import CODES, Code
+from karptui.disruption.drift import DRIFTED
 from karptui.forward.result import Played, StepKind
 from karptui.karpenter.labels import CAPACITY_TYPE, NODEPOOL, SPOT
 from karptui.kube.units import clock_text, counted, first_of, span_text, verb
@@ -28,7 +29,7 @@ from karptui.whatif.manifests import refusals, without_objects
 from karptui.whatif.replay import replay
 from karptui.whatif.run import Answer, answers
 from karptui.whatif.scenario import Replay, Scenario
-from karptui.whatif.situation import DRIFTED, EditedCluster, Situation, WhatIfBase
+from karptui.whatif.situation import EditedCluster, Situation, WhatIfBase
 
 
 class PausedPool(msgspec.Struct, frozen=True):

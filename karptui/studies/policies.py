@@ -29,7 +29,6 @@ AFTERS: Final = ("0s", "5m", "1h")
 _MOST_OWN: Final = 3
 ALL_COUNT: Final = "evictions and costs include drift, expiration and repair"
 _PATH: Final = ("spec", "disruption")
-_NS_PER_HOUR: Final = HOUR_NS
 
 
 def afters_of(text: str) -> tuple[str, ...]:
@@ -324,7 +323,7 @@ def _outcome(policy: str, after: str, edits: tuple[AnyEdit, ...], played: Played
         nodes=played.end.nodes,
         price_per_hour=played.end.price_per_hour,
         dollars=spent(played, end_ns),
-        dollars_unchanged=played.series[0].price_per_hour * horizon_ns / _NS_PER_HOUR,
+        dollars_unchanged=played.series[0].price_per_hour * horizon_ns / HOUR_NS,
         unpriced=played.end.unpriced,
         unmanaged=played.unmanaged,
         is_saving_known=leave_out_alike(played),

@@ -19,7 +19,7 @@ from karptui.forward.play import Play
 from karptui.forward.result import Moment, Played, StepKind, without_dollars
 from karptui.forward.run import HORIZON_NS, about_dollars, premises
 from karptui.karpenter.inventory import Inventory, unmanaged_nodes
-from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, ZONE, capacity_type_of
+from karptui.karpenter.labels import COMPUTE_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.objects import Node
@@ -178,7 +178,6 @@ GROUP_LABELS: Final = (
 """Labels that name a node group, the first that a node has."""
 TOGETHER: Final = "all together"
 """Name of all node groups together."""
-_FARGATE: Final = "eks.amazonaws.com/compute-type"
 ASSUMED: Final = (
     "the final placement is computed as if all nodes disappeared at once; the drain over time is a separate simulation",
     AT_THE_CHEAPEST,
@@ -222,7 +221,7 @@ def unmanaged(inventory: Inventory) -> tuple[Node, ...]:
     return tuple(
         node
         for node in unmanaged_nodes(inventory)
-        if not node.labels.get(NODEPOOL) and node.labels.get(_FARGATE) != "fargate"
+        if not node.labels.get(NODEPOOL) and node.labels.get(COMPUTE_TYPE) != "fargate"
     )
 
 

@@ -18,6 +18,7 @@ from karptui.disruption.budget_calendar import next_opening
 from karptui.disruption.budgets import Reason
 from karptui.disruption.codes import Blocker, Code
 from karptui.disruption.command import Method
+from karptui.disruption.drift import DRIFTED
 from karptui.disruption.termination import deadline_of
 from karptui.errors import no_such
 from karptui.forward.result import Played, StepKind
@@ -31,7 +32,7 @@ from karptui.provisioning.reporter import Reporter, silent
 from karptui.studies.forecasts import RUNS, ForecastCluster, drained
 from karptui.whatif.drift.drift import NODEPOOL_HASH_VERSION_KEY, DriftModel, DriftReason, as_drifted
 from karptui.whatif.drift.hashes import NODEPOOL_HASH_VERSION, nodepool_hash
-from karptui.whatif.situation import DRIFTED, WhatIfBase
+from karptui.whatif.situation import WhatIfBase
 
 _NODECLASS_HASH: Final = "nodeclass-hash"
 """End of the annotation that every provider names after its kind."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from karptui.aws.prices import NodePrices
 from karptui.disruption.budgets import PoolUse, count_use
+from karptui.disruption.drift import DRIFTED
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.launch_price import ReckonedPrices
 from karptui.disruption.methods import observed_fleet
@@ -51,10 +52,6 @@ class TypesResult(msgspec.Struct, frozen=True, eq=False):
 
 TypesFor = Callable[[Inventory, Settings], TypesResult]
 """Works out the instance types of a cluster from its NodeClasses, nodes and settings."""
-
-
-DRIFTED: Final = "Drifted"
-"""Condition of a NodeClaim that no longer matches its NodePool or NodeClass."""
 
 
 class Situation:

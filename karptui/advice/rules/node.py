@@ -15,6 +15,7 @@ from karptui.disruption.no_place import reason_of
 from karptui.disruption.simulation import no_place
 from karptui.disruption.termination import deadline_of
 from karptui.forward.durations import joined_since, observed
+from karptui.karpenter.do_not_disrupt import OFF
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
 from karptui.karpenter.nodeclaim import DrainStage, claim_key, initialization_obstacles
 from karptui.karpenter.nodepool import NodePool
@@ -64,9 +65,6 @@ def _candidate_only(context: AdviceContext) -> Iterator[Finding]:
         )
 
 
-_OFF: Final = frozenset({"false", "False", "FALSE", ""})
-
-
 @rule(
     "node-dead-protection",
     title="do-not-disrupt without effect on a node",
@@ -83,9 +81,9 @@ def _dead_protection(context: AdviceContext) -> Iterator[Finding]:
         on_node = state.node.annotations.get(DO_NOT_DISRUPT) if state.node is not None else None
         on_claim = state.claim.annotations.get(DO_NOT_DISRUPT) if state.claim is not None else None
         is_protected = state.node is not None and protects_node(state.node.annotations)
-        if state.node is not None and state.claim is not None and not is_protected and on_node not in (None, *_OFF):
+        if state.node is not None and state.claim is not None and not is_protected and on_node not in (None, *OFF):
             by_value.setdefault(str(on_node), []).append(state.node.name)
-        elif state.claim is not None and state.is_registered and on_node is None and on_claim not in (None, *_OFF):
+        elif state.claim is not None and state.is_registered and on_node is None and on_claim not in (None, *OFF):
             claims.append(state.claim.name)
     for value, names in sorted(by_value.items()):
         yield Finding(

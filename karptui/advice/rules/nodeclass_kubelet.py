@@ -8,10 +8,10 @@ from typing import Final
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity, rule
 from karptui.advice.words import pool_ref, share
+from karptui.aws.labels import LOCAL_NVME_GB
 from karptui.aws.lint import reserved_more_than_node
 from karptui.aws.nodeclass import BlockDevice, Ec2NodeClass
 from karptui.aws.user_data import user_data_settings
-from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, memory_bytes, pod_count
 from karptui.kube.units import counted, mebibytes_text, verb
@@ -84,9 +84,6 @@ def _max_pods_memory(context: AdviceContext) -> Iterator[Finding]:
         )
 
 
-_LOCAL_DISK: Final = f"{AWS_GROUP}/instance-local-nvme"
-
-
 @rule(
     "nodeclass-raid0-size",
     title="RAID0 changes what storage counts",
@@ -108,7 +105,7 @@ def _raid0_size(context: AdviceContext) -> Iterator[Finding]:
             without += sum(
                 instance_type.name in offered
                 for instance_type in context.catalogue_of(pool).types
-                if not any(need.key == _LOCAL_DISK and need.operator == "In" for need in instance_type.requirements)
+                if not any(need.key == LOCAL_NVME_GB and need.operator == "In" for need in instance_type.requirements)
             )
         if not without:
             continue

@@ -9,17 +9,15 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity, rule
 from karptui.advice.words import at_cost, joined, listed, pool_ref
 from karptui.aws.evidence import subnet_rooms
+from karptui.aws.labels import FAMILY, TENANCY
 from karptui.aws.market import live_instance_types
 from karptui.aws.nodeclass import AL2023, Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.nodeclass_validation import refusal
-from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.group import group_by
 from karptui.kube.units import counted
 from karptui.whatif.edits import ObjectRef, SetField
-
-_FAMILY: Final = f"{AWS_GROUP}/instance-family"
 
 
 @rule(
@@ -33,7 +31,7 @@ _FAMILY: Final = f"{AWS_GROUP}/instance-family"
 def _a1_al2023(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
         nodeclass = context.ec2_nodeclass_of(pool)
-        families = context.requirements_of(pool).find(_FAMILY)
+        families = context.requirements_of(pool).find(FAMILY)
         if nodeclass is None or nodeclass.family != AL2023 or families is None or families.complement:
             continue
         if "a1" in families.values:
@@ -218,9 +216,6 @@ def _subnet_addresses(context: AdviceContext) -> Iterator[Finding]:
             )
 
 
-_TENANCY: Final = f"{AWS_GROUP}/instance-tenancy"
-
-
 @rule(
     "nodeclass-windows-price",
     title="cost more than shown",
@@ -253,5 +248,5 @@ def _reason(context: AdviceContext, pool: NodePool) -> str:
         return ""
     if nodeclass.family.is_windows:
         return f"{nodeclass.family.name} nodes"
-    tenancy = context.requirements_of(pool).find(_TENANCY)
+    tenancy = context.requirements_of(pool).find(TENANCY)
     return "nodes of dedicated tenancy" if tenancy is not None and tenancy.allows("dedicated") else ""

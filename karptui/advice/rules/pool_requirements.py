@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity, rule
 from karptui.advice.words import at_cost, joined, listed, pool_ref, share
+from karptui.aws.labels import GPU_COUNT
 from karptui.aws.lint import LintFinding, LintSeverity, unknown_operators, wildcard_values
 from karptui.aws.nodeclass import Ec2NodeClass
-from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE
+from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import OPERATORS, Requirement, Requirements, plain_bounds
@@ -177,7 +178,6 @@ def _short(verdict: TypeVerdict) -> str:
     return f"{verdict.instance_type.name} ({short.resource} {have}, {need} needed)"
 
 
-_GPU_COUNT: Final = f"{AWS_GROUP}/instance-gpu-count"
 _FAMILY: Final = "g6f."
 
 
@@ -193,7 +193,7 @@ _FAMILY: Final = "g6f."
 def _fractional_gpu(context: AdviceContext) -> Iterator[Finding]:
     pools, fractional = [], set()
     for pool in context.tried_pools:
-        if context.ec2_nodeclass_of(pool) is None or _GPU_COUNT in context.requirements_of(pool):
+        if context.ec2_nodeclass_of(pool) is None or GPU_COUNT in context.requirements_of(pool):
             continue
         types = context.offered_types(pool)
         fractional_types = {name for name in types if name.startswith(_FAMILY)}

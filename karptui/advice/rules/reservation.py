@@ -8,6 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity, rule
 from karptui.advice.words import at_cost, listed, node_refs, pool_ref
+from karptui.aws.launch import CAPACITY_BLOCK
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE
 from karptui.karpenter.nodeclaim import claim_key
 from karptui.karpenter.nodeclass import EC2_KIND
@@ -15,7 +16,6 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.units import counted, verb
 from karptui.whatif.edits import ObjectRef
 
-_BLOCK: Final = "capacity-block"
 _CONSOLIDATION: Final = ("Emptiness", "MultiNodeConsolidation", "SingleNodeConsolidation")
 
 
@@ -63,7 +63,7 @@ def _unused(context: AdviceContext) -> Iterator[Finding]:
             (at for resolved in prices if resolved and (at := resolved[1].known_price(kind, zone, ON_DEMAND))), None
         )
         # A capacity block is paid for in advance, at a price of its own.
-        is_hourly = price is not None and reservation_type != _BLOCK
+        is_hourly = price is not None and reservation_type != CAPACITY_BLOCK
         per_hour = context.evidence.price_settings.paid(price * left) if price is not None and is_hourly else None
         if not is_on:
             use = "The feature gate ReservedCapacity is off, so Karpenter never launches into it."

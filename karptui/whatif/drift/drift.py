@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from karptui.disruption.drift import DRIFTED
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import (
@@ -37,7 +38,7 @@ from karptui.whatif.drift.hashes import (
     nodepool_hash,
     shifted_nodeclass_hash,
 )
-from karptui.whatif.situation import DRIFTED, Situation
+from karptui.whatif.situation import Situation
 
 NODEPOOL_HASH_VERSION_KEY: Final = "karpenter.sh/nodepool-hash-version"
 NODECLASS_HASH: Final = "karpenter.k8s.aws/ec2nodeclass-hash"
