@@ -97,6 +97,8 @@ def is_same_kind(life: Life, other: Life) -> bool:
 
 SHORT_NS: Final = 30 * MINUTE_NS
 """A node that Karpenter disrupts within this time after its creation was hardly worth launching."""
+SHORT_USE_NS: Final = 10 * MINUTE_NS
+"""A node that is empty and removed within this time was hardly used."""
 AGAIN_NS: Final = 15 * MINUTE_NS
 """A launch within this time after the removal of a node of the same type undoes the removal."""
 FEWEST: Final = 3
@@ -111,7 +113,7 @@ class LoopKind(StrEnum):
     """What repeats in a loop."""
 
     SHORT_LIVED = "short-lived"
-    """Karpenter chooses to disrupt or repair nodes within half an hour of their creation."""
+    """Karpenter chooses to disrupt or repair nodes within half an hour of their creation, empty ones within minutes."""
     SAME_TYPE = "same-type"
     """An underutilized or empty node is removed, and a node of the same type is launched instead or soon after."""
     NEVER_JOINED = "never-joined"
@@ -178,8 +180,8 @@ def relaunches(removed: Iterable[Life], succession: Succession) -> dict[str, Lif
 def pool_loops(removed: Mapping[str, Sequence[Life]], succession: Succession) -> Iterator[Loop]:
     """Yield the loops of NodePools."""
     for pool, members in removed.items():
-        short = _but_one_rollout([life for life in members if is_short(life)])
-        if len(short) >= FEWEST:
+        short = _but_one_rollout([life for life in members if is_short(life) and not _was_used(life)])
+        if len(short) >= FEWEST and not _is_one_surge(short):
             yield _loop(LoopKind.SHORT_LIVED, pool, short)
         relaunched = relaunches(members, succession)
         again = [life for life in members if life.claim in relaunched]
@@ -188,6 +190,17 @@ def pool_loops(removed: Mapping[str, Sequence[Life]], succession: Succession) ->
         failed = [life for life in members if life.why in FAILED]
         if len(failed) >= FEWEST:
             yield _loop(LoopKind.NEVER_JOINED, pool, failed)
+
+
+def _was_used(life: Life) -> bool:
+    """Return whether a node was removed as empty after a life long enough for the Jobs it was launched for."""
+    return life.why is Removal.EMPTY and life.lived_ns is not None and life.lived_ns >= SHORT_USE_NS
+
+
+def _is_one_surge(short: Sequence[Life]) -> bool:
+    """Return whether all nodes were there before the first was removed: a surge that came once, and no loop."""
+    first_ns = min(life.commanded_ns or life.removed_ns for life in short)
+    return all(life.made_for is None and life.created_ns <= first_ns for life in short)
 
 
 def _but_one_rollout(short: list[Life]) -> list[Life]:

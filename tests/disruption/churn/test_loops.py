@@ -91,15 +91,21 @@ def test_three_short_lives_are_a_loop() -> None:
     short = [
         a_life("a", born=90, left=80, instance_type="c5.large"),
         a_life("b", born=60, left=48),
-        a_life("c", born=30, left=15, why=Removal.EMPTY),
+        a_life("c", born=24, left=15, why=Removal.EMPTY),
     ]
     assert loops_of(*short[:2]) == []
+    assert loops_of(*short[:2], a_life("c", born=25, left=15, why=Removal.EMPTY)) == []
     (loop,) = pool_loops({"general": short}, Succession((), 0))
     assert (loop.kind, loop.pool, loop.times) == (LoopKind.SHORT_LIVED, "general", 3)
-    assert (loop.first_ns, loop.last_ns, loop.median_life_ns) == (ago(80), ago(15), 12 * MINUTE_NS)
+    assert (loop.first_ns, loop.last_ns, loop.median_life_ns) == (ago(80), ago(15), 10 * MINUTE_NS)
     assert loop.claims == ("c", "b", "a")
     assert loop.reasons == ((Removal.UNDERUTILIZED, 2), (Removal.EMPTY, 1))
     assert loop.instance_type == "m5.large"
+
+
+@pytest.mark.parametrize(("born", "kinds"), [((40, 40, 39), []), ((40, 40, 24), [LoopKind.SHORT_LIVED])])
+def test_one_surge_of_short_lives_is_no_loop(born: tuple[int, ...], kinds: list[LoopKind]) -> None:
+    assert loops_of(*(a_life(f"a{n}", born=minutes, left=25 - n) for n, minutes in enumerate(born))) == kinds
 
 
 def test_the_same_type_comes_back_once_a_launch() -> None:
