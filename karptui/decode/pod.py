@@ -388,18 +388,29 @@ def _trouble(
     message = (ready.message or "") if ready is not None else ""
     gate = _GATE.search(message) if ready is not None and ready.reason == GATES_NOT_READY else None
     unready = _UNREADY.search(message) if exit_reason or len(statuses) > 1 else None
-    if unready is not None or exit_reason == OOM_KILLED or gate is not None:
+    starting = "" if ready is None or ready.status == "True" else _first_start(statuses)
+    if unready is not None or exit_reason == OOM_KILLED or gate is not None or starting:
         ended = [wire for wire in (*of_init, *statuses) if wire.last_state is not None and wire.last_state.terminated]
         most = max(ended, key=lambda wire: wire.restart_count or 0, default=None)
         calm = {_name_of(wire.name) for wire in statuses if wire not in ended}
         others = unready[1].split() if unready is not None else []
         is_one_of_several = bool(exit_reason) or len(others) < len(statuses)
         return PodTrouble(
+            starting_container=starting,
             readiness_gate=gate[1] if gate is not None else "",
             oom_container=_name_of(most.name) if most is not None and exit_reason == OOM_KILLED else "",
             unready_container=others[0] if others and is_one_of_several and calm.issuperset(others) else "",
         )
     return NO_TROUBLE
+
+
+def _first_start(statuses: Sequence[wires.WireContainerStatus | wires.TextContainerStatus]) -> str:
+    """Return a container that runs for the first time and has not started up, empty without one."""
+    for wire in statuses:
+        is_running = wire.state is not None and not wire.state.waiting and not wire.state.terminated
+        if is_running and wire.started is False and not wire.restart_count:
+            return _name_of(wire.name)
+    return ""
 
 
 def _gate_names(gates: Sequence[object]) -> tuple[str, ...]:

@@ -252,6 +252,8 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
     """The container that terminated before because it ran out of memory."""
     unready_container: str = ""
     """A container that is not ready, if others are, or if another has restarted and no such container has."""
+    starting_container: str = ""
+    """A container that runs for the first time and whose startup probe or postStart hook has not succeeded yet."""
     readiness_gate: str = ""
     """The readiness gate that alone keeps a running pod from being ready."""
     finalizers: tuple[str, ...] = ()

@@ -446,6 +446,7 @@ def _late_pod(pod: Pod, origins: OriginIndex) -> StartingPod:
         init_container=pod.trouble.init_container,
         finalizers=pod.trouble.finalizers,
         unready_container=pod.trouble.unready_container,
+        starting_container=pod.trouble.starting_container,
         restarts=pod.restarts,
         exited_ns=pod.exited_ns,
         unready_ns=pod.unready_ns,

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from karptui.disruption.churn.moves import EVICTED, KUBELET, is_eviction
 from karptui.karpenter.labels import OS
 from karptui.kube.group import group_by
@@ -66,9 +68,10 @@ _NETWORK_ERRORS: Final = (
     "network is unreachable",
     "context deadline exceeded",
     "x509: certificate signed by unknown authority",
+    "no space left on device",
 )
-"""Errors of Go's network library: if several images cannot be pulled for the same one, the images are not its cause."""
-_SERVER_ERROR: Final = re.compile(r"https?://([^/\s]+)/\S*: (5\d\d [A-Z][\w ]+)")
+"""Errors of networks and disks: if several images cannot be pulled for the same one, the images are not its cause."""
+_SERVER_ERROR: Final = re.compile(r"https?://([^/\s]+)/\S*: ((?:403|429|5\d\d) [A-Z]\w+(?: [A-Z]\w+)*)")
 """The registry and its answer, which is no answer about the image."""
 _PATHS: Final = re.compile(r"(?<![\w\"])/[\w./~-]+")
 """Paths of directories, which have the names of volumes and of pods."""
@@ -533,12 +536,15 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
 
     Of a Deployment whose pods of another revision are ready, only the pods of this one are not.
     Several workloads are one finding if their pods are not ready on certain nodes, or for the same probe or container.
+    Containers that start up for the first time are only a note, as the kubelet ends them if their startup probe's time
+    is over; not if several workloads' are, which may need the same dependency.
     """
     lines = {line.name: line for line in case.nodes}
     owned = (pod for pod in case.unready if pod.controller and not pod.owner.startswith("Job/"))
     groups = group_by(owned, lambda pod: pod.controller)
     failures = case.recent("Unhealthy", kind="Pod", within_ns=PROBED_NS) if groups else ()
     probed = {key_of(event): event.message for event in failures if event.message.startswith("Readiness probe")}
+    starting = {key_of(event): event.message for event in failures if event.message.startswith("Startup probe")}
     for difference, pods in _merged_failures(case, groups, (Shared.NODE,)):
         told = next((probed[pod.key] for pod in pods if pod.key in probed), "")
         since_ns, manner = min(pod.since_ns for pod in pods), Manner.UNREADY_BY_NODES
@@ -570,27 +576,38 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for parts in alike.values():
         joined = [([*chain(*(pods for pods, _ in parts))], parts[0][1])]
         for pods, more in joined if len(parts) >= FEWEST_ALIKE else parts:
-            yield _of_late_pods(pods, Manner.NONE_READY, **more)
+            is_first = all(pod.starting_container for pod in pods) and len(parts) < FEWEST_ALIKE
+            if is_first and not more["reasons"]:
+                told = next((starting[pod.key] for pod in pods if pod.key in starting), "")
+                more |= {"severity": FindingSeverity.INFO, "detail": told, "container": pods[0].starting_container}
+                yield _of_late_pods(pods, Manner.STARTING_UP, **more)
+            else:
+                yield _of_late_pods(pods, Manner.NONE_READY, **more)
     if lone:
         told = probed.get(lone[0].key, "") if len(lone) == 1 else ""
         yield _of_late_pods(lone, Manner.NONE_READY, severity=FindingSeverity.INFO, detail=told)
 
 
 def unended_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield pods that should have ended a while ago, on nodes that are ready and stay: others report their pods."""
+    """Yield pods that should have ended a while ago, on nodes that are ready and stay: others report their pods.
+
+    Without a node the garbage collector ends pods, except those with finalizers.
+    """
     lines = {line.name: line for line in case.nodes}
     late: dict[str, StartingPod] = {}
     for pod in case.unended:
         line = lines.get(pod.node)
         stays = line is not None and line.has_node and line.not_ready_ns is None and not line.goes
+        stays |= line is None and bool(pod.finalizers)
         if stays and case.now_ns - pod.since_ns >= UNENDED_NS:
             late[pod.key] = pod
     failures = case.recent("FailedKillPod", kind="Pod") if late else ()
     killed = {key_of(event): event.message for event in failures}
-    groups = group_by(late.values(), lambda pod: (pod.owner, pod.key in killed, pod.finalizers))
-    for (owner, _, finalizers), pods in groups.items():
+    groups = group_by(late.values(), lambda pod: (pod.owner, pod.key in killed, pod.finalizers, pod.node in lines))
+    for (owner, _, finalizers, is_on_node), pods in groups.items():
         detail, kind = killed.get(pods[0].key, ""), owner.partition("/")[0]
-        yield _of_late_pods(pods, Manner.UNENDED, detail=detail, reasons=(kind, *finalizers))
+        finding = _of_late_pods(pods, Manner.UNENDED, detail=detail, reasons=(kind, *finalizers))
+        yield finding if is_on_node else replace(finding, objects=finding.objects[: len(pods)], nodes=0)
 
 
 def _of_late_pods(pods: Sequence[StartingPod], manner: Manner, **more: Any) -> ClusterFinding:

@@ -230,6 +230,8 @@ class Manner(StrEnum):
     """Nodes that a taint keeps pods away from, and that are not cordoned."""
     NONE_READY = "none-ready"
     """Workloads with running pods, none of which is ready."""
+    STARTING_UP = "starting-up"
+    """Workloads whose pods start up for the first time, none of which is ready."""
     TRIPPED = "tripped"
     """Karpenter repairs no node, because too many are unhealthy."""
     GATED = "gated"
@@ -463,6 +465,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Detail of the cause: the kubelet's message, an annotation, or the method that wants its nodes."""
     agent: tuple[str, ...] = ()
     """DaemonSet that its nodes lack, and their taints that it does not tolerate; without any it selects other nodes."""
+    failing: tuple[str, ...] = ()
+    """The DaemonSet whose pods fail on these nodes, and their waiting reason."""
     apart: tuple[str, ...] = ()
     """Property that only its nodes have, a `Shared`, and its value."""
     overlays: tuple[str, ...] = ()
@@ -692,6 +696,8 @@ class StartingPod(msgspec.Struct, frozen=True):
     """Its finalizers, if it is being deleted."""
     unready_container: str = ""
     """A container of it that is not ready, if others are."""
+    starting_container: str = ""
+    """A container of it that runs for the first time and has not started up yet."""
     is_outdated: bool = False
     """Whether its StatefulSet no longer has its revision, but waits for it to start."""
     restarts: int = 0

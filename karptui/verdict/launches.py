@@ -28,6 +28,7 @@ from karptui.karpenter.nodeclaim import (
 from karptui.karpenter.nodeclass import EC2_KIND, METADATA_ENDPOINT, NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Condition, Event, condition_of
+from karptui.kube.pod import CREATING
 from karptui.kube.timestamps import ABSENT_NS, HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import count_text
 from karptui.kube.workload import DaemonSet
@@ -627,6 +628,7 @@ def _not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
                 o.name for o in case.overlays if not o.capacity.keys().isdisjoint(obstacles.missing_resources)
             ),
             agent=_missing_agent(case, lines[0]),
+            failing=_failing_agent(case, lines),
             pending=explained,
             screen="claims",
         )
@@ -648,15 +650,34 @@ def _missing_agent(case: VerdictCase, line: VerdictNode) -> tuple[str, ...]:
         return ()
     taints = line.claim.startup_taints
     domains = {taint.key: {*taint.key.partition("/")[0].split(".")} - SHARED_WORDS for taint in taints}
-    agents = _NETWORK_AGENTS if _NO_NETWORK in why_not_ready([line]) else frozenset[str]()
+    lacks_network = _NO_NETWORK in why_not_ready([line])
 
     def is_agent(daemonset: DaemonSet) -> bool:
         words = set(daemonset.name.split("-"))
         keys = {toleration.key for toleration in daemonset.template.tolerations}
-        of_network = not agents.isdisjoint({daemonset.name, *words})
+        of_network = lacks_network and _is_network_agent(daemonset.name)
         return of_network or any(words & own for key, own in domains.items() if keys & {key, ""})
 
     return absent_agent(case, line, is_agent)
+
+
+def _failing_agent(case: VerdictCase, lines: Sequence[VerdictNode]) -> tuple[str, ...]:
+    """Return the CNI DaemonSet whose pods all fail on nodes without a network, and their waiting reason."""
+    if _NO_NETWORK not in why_not_ready(lines):
+        return ()
+    failing: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for pod in (*case.crashing, *case.starting):
+        kind, _, key = pod.owner.partition("/")
+        name = key.rpartition("/")[2]
+        if kind == "DaemonSet" and pod.waiting_reason not in CREATING and _is_network_agent(name):
+            failing[key, pod.waiting_reason].add(pod.node)
+    nodes = {line.name for line in lines}
+    return next((agent for agent, hosts in failing.items() if nodes <= hosts), ())
+
+
+def _is_network_agent(name: str) -> bool:
+    """Return whether a DaemonSet of this name is a CNI plugin."""
+    return not _NETWORK_AGENTS.isdisjoint({name, *name.split("-")})
 
 
 def _daemonsets(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:

@@ -222,6 +222,24 @@ def test_reads_which_container_is_not_ready_while_another_is_or_restarts(
 
 
 @both
+@pytest.mark.parametrize(("more", "ready", "named"), [
+    ({"started": False}, "False", "app"),
+    ({"started": False}, "True", ""),
+    ({"started": True}, "False", ""),
+    ({}, "False", ""),
+    ({"started": False, "restartCount": 1}, "False", ""),
+    ({"started": False, "state": {"waiting": {"reason": "ContainerCreating"}}}, "False", ""),
+])  # fmt: skip
+def test_reads_the_container_that_starts_up_for_the_first_time(
+    read: Read, more: dict[str, Any], ready: str, named: str
+) -> None:
+    conditions = [{"type": "Ready", "status": ready, "reason": "ContainersNotReady"}]
+    state = {"name": "app", "state": {"running": {}}, "restartCount": 0, **more}
+    status = {"phase": "Running", "conditions": conditions, "containerStatuses": [state]}
+    assert read({**sample(Kind.POD), "status": status}).trouble.starting_container == named
+
+
+@both
 def test_reads_the_readiness_gate_that_alone_keeps_a_pod_unready(read: Read) -> None:
     message = 'corresponding condition of pod readiness gate "lb.example/web" does not exist.'
     ready = {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady", "message": message}

@@ -57,6 +57,7 @@ from tests.incidents import (
     several_faults,
     small_in_large,
     starting,
+    starts_and_leftovers,
     two_faults,
     unlaunched,
     unplaced,
@@ -139,6 +140,7 @@ MODULES = (
     workloads_and_addons,
     revisions,
     workloads_with_one_cause,
+    starts_and_leftovers,
 )
 
 __all__ = ["INCIDENTS", "MODULES"]

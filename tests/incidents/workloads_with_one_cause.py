@@ -111,7 +111,7 @@ def sidecars_wait_for_istiod(c: Cluster) -> None:
             not_ready_since(pod, c.at("27m"))
             pod["status"]["containerStatuses"][0]["ready"] = True
             pod["spec"]["containers"].append({"name": "istio-proxy", "image": "docker.io/istio/proxyv2:1.29.1", "resources": {}})  # fmt: skip
-            pod["status"]["containerStatuses"].append({"name": "istio-proxy", "image": "docker.io/istio/proxyv2:1.29.1", "ready": False, "restartCount": 0, "state": {"running": {"startedAt": c.at("27m")}}})  # fmt: skip
+            pod["status"]["containerStatuses"].append({"name": "istio-proxy", "image": "docker.io/istio/proxyv2:1.29.1", "ready": False, "started": False, "restartCount": 0, "state": {"running": {"startedAt": c.at("27m")}}})  # fmt: skip
             for item in pod["status"]["conditions"]:
                 if item["type"] in ("Ready", "ContainersReady"):
                     item["message"] = "containers with unready status: [istio-proxy]"

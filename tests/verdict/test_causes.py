@@ -443,6 +443,30 @@ def test_a_daemonset_that_cannot_run_where_it_would_remove_a_startup_taint(
     assert result.endswith(f"after 34m: startup taint fsx.csi/agent:NoExecute{end}")
 
 
+@pytest.mark.parametrize(("owner", "reason", "nodes", "ready", "is_told"), [
+    ("DaemonSet/k/aws-node", "CrashLoopBackOff", "nm", "NetworkPluginNotReady", True),
+    ("DaemonSet/k/aws-node", "ImagePullBackOff", "nm", "NetworkPluginNotReady", True),
+    ("DaemonSet/k/aws-node", "PodInitializing", "nm", "NetworkPluginNotReady", False),
+    ("DaemonSet/k/aws-node", "CrashLoopBackOff", "n", "NetworkPluginNotReady", False),
+    ("DaemonSet/k/aws-node", "CrashLoopBackOff", "nm", "PLEG is not healthy", False),
+    ("DaemonSet/k/falco", "CrashLoopBackOff", "nm", "NetworkPluginNotReady", False),
+])  # fmt: skip
+def test_the_network_agent_that_fails_on_all_nodes_without_a_network_is_named(
+    owner: str, reason: str, nodes: str, ready: str, is_told: bool
+) -> None:
+    joined = a_condition("Registered", since_ns=NOW_NS - 34 * MINUTE_NS)
+    down = Condition(type="Ready", status="False", reason="KubeletNotReady", message=ready)
+    lines = [
+        VerdictNode(name, "general", a_nodeclaim(name=name, node_name=name, conditions=(joined,)), has_node=True,
+                    node=replace(a_node(name=name), conditions=(down,)))
+        for name in "nm"
+    ]  # fmt: skip
+    pods = [StartingPod(f"k/{name}", name, NOW_NS, reason, owner=owner, controller="uid") for name in nodes]
+    result = text(findings(nodes=lines, crashing=pods)[FindingCode.NOT_INITIALIZED])
+    told = f", and the pods of DaemonSet {owner[10:]} there do not run ({reason})"
+    assert (told in result) is is_told
+
+
 @pytest.mark.parametrize(("spec", "why"), [
     ({"amiFamily": "Custom"}, ": EC2NodeClass batch has amiFamily Custom and no userData, so nothing but the AMI"),
     ({"amiFamily": "Custom", "userData": "join"}, "; Karpenter gives up"),

@@ -222,10 +222,11 @@ def test_a_pod_that_does_not_end_on_a_ready_node_is_reported(*, is_killed: bool)
     assert told(unended_findings, nodes=[a_line("n1")], unended=late(1, 10), events=events) == [expected]
 
 
-def test_the_finalizers_of_pods_that_do_not_end_are_named() -> None:
+@pytest.mark.parametrize(("node", "where"), [("n1", " on node n1"), ("n2", "")])
+def test_the_finalizers_of_pods_that_do_not_end_are_named(node: str, where: str) -> None:
     unended = [replace(pod, owner="Deployment/db/pg", finalizers=("example.com/drain",)) for pod in late(2, 10)]
-    expected = "2 pods db/pg-{0,1} on node n1 have been terminating for 10m: the finalizer example.com/drain keeps them"
-    assert told(unended_findings, nodes=[a_line("n1")], unended=unended) == [expected]
+    expected = f"2 pods db/pg-{{0,1}}{where} have been terminating for 10m: the finalizer example.com/drain keeps them"
+    assert told(unended_findings, nodes=[a_line(node)], unended=unended) == [expected]
 
 
 @pytest.mark.parametrize(("reason", "message", "text"), [
@@ -296,9 +297,41 @@ def test_workloads_without_a_ready_pod_are_one_finding_if_they_fail_alike(
     assert texts[0].endswith("has been ready for 60m: container proxy is not") is bool(container)
 
 
+@pytest.mark.parametrize(("names", "others", "more", "end"), [
+    (["web"], "app", {}, "info: container app is still starting up (Startup probe failed: 503)"),
+    (["web", "api"], "app", {}, "info: container app is still starting up (Startup probe failed: 503)"),
+    (["web", "api", "cart"], "app", {}, "error: container app is not"),
+    (["web"], "", {}, "error: container app is not"),
+    (["web"], "app", {"reason": "Evicted"}, "error: container app is not; Karpenter evicted"),
+])  # fmt: skip
+def test_containers_that_start_up_for_the_first_time_are_a_note(
+    names: Sequence[str], others: str, more: dict[str, Any], end: str
+) -> None:
+    pods = [
+        replace(pod, key=f"shop/{name}-{number}", controller=name, unready_container="app",
+                starting_container="app" if number == 0 else others)
+        for name in names
+        for number, pod in enumerate(crashing(["n1", "n2"]))
+    ]  # fmt: skip
+    events = [an_event(about="Pod/shop/web-0", reason="Unhealthy", message="Startup probe failed: 503")]
+    if more:
+        evicted = an_event(about="Pod/shop/web-9", message="Evicted pod: Drifted", **more)
+        events.append(replace(evicted, last_ns=NOW_NS - HOUR_NS))
+    case = VerdictCase(now_ns=NOW_NS, nodes=[a_line("n1"), a_line("n2")], unready=pods, events=events)
+    finding = next(iter(unready_findings(case)))
+    assert end in f"{finding.severity}: {sentence(finding, NOW_NS, {}).partition(': ')[2]}"
+
+
 @pytest.mark.parametrize(("error", "end"), [
     ("unexpected status from HEAD request to https://reg.example/v2/{}/manifests/1: 503 Service Unavailable",
      "their images cannot be pulled: reg.example: 503 Service Unavailable"),
+    ("unexpected status from HEAD request to https://reg.example/v2/{}/manifests/1: 403 Forbidden",
+     "their images cannot be pulled: reg.example: 403 Forbidden"),
+    ("unexpected status from HEAD request to https://reg.example/v2/{}/manifests/1: 429 Too Many Requests - Server: x",
+     "their images cannot be pulled: reg.example: 429 Too Many Requests"),
+    ("failed to extract layer of {}: write /var/lib/x: no space left on device: unknown",
+     "their images cannot be pulled: no space left on device"),
+    ("unexpected status from HEAD request to https://reg.example/v2/{}/manifests/1: 404 Not Found", ""),
     ("failed to resolve reference {}: 404 Not Found", ""),
     ("unexpected status from HEAD request to https://{}.example/v2/x/manifests/1: 503 Service Unavailable", ""),
 ])  # fmt: skip
@@ -306,6 +339,15 @@ def test_images_of_a_registry_that_does_not_answer_are_one_finding(error: str, e
     texts = start_text({name: error.format(name) for name in ("web", "api", "cart")})
     assert len(texts) == (1 if end else 3)
     assert texts[0].endswith(end)
+
+
+@pytest.mark.parametrize(("error", "end"), [
+    ('Container image "web:1" is not present with pull policy of Never',
+     "image web:1 is not on that node, and its pull policy is Never"),
+    ("write /var/lib/x: no space left on device: unknown", "image web:1 cannot be pulled: no space left on device"),
+])  # fmt: skip
+def test_an_image_that_cannot_be_on_its_node_is_not_the_registrys_fault(error: str, end: str) -> None:
+    assert [text.partition(": ")[2] for text in start_text({"web": error})] == [end]
 
 
 @pytest.mark.parametrize(("servers", "count"), [(("nfs", "nfs"), 1), (("nfs", "smb"), 2)])

@@ -40,6 +40,7 @@ _ENDED_FOR: Final = ("Liveness probe", "Startup probe", "PostStartHook", "Exec l
 """Beginnings of the kubelet's words about probes and hooks for which it ends a container."""
 _RUNTIME: Final = re.compile(r".*unable to start container process: (?:error during container init: )?", re.DOTALL)
 """What precedes the words of a container runtime about a command."""
+_NEVER_PULLED: Final = "pull policy of Never"
 _NO_SPACE: Final = "no space left on device"
 _ATTACHED: Final = re.compile(r'Multi-Attach error for volume "[^"]+" Volume is already exclusively attached .*')
 _OUTPUT: Final = re.compile(r".*\bOutput: (?:mount: /\S+ )?", re.DOTALL)
@@ -161,10 +162,11 @@ def _late(finding: ClusterFinding) -> str:
     """Return ``5 pods shop/web-* on node n1 have``."""
     pods = finding.names[2:]
     where = f"node {short_name(finding.stuck_pods[0])}" if finding.nodes == 1 else nodes_text(finding)
+    where = f" on {where}" if finding.nodes else ""
     count = f"{count_text(finding.pods)} pods " if finding.pods > 1 else ""
     names = first_of(uncounted(pods, finding.pods), NAMED)
     where += f" in {finding.zones[0]}" if finding.zones else ""
-    return f"{count}{names} on {where} {verb(finding.pods, 'has', 'have')}"
+    return f"{count}{names}{where} {verb(finding.pods, 'has', 'have')}"
 
 
 def _relapsing(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
@@ -194,6 +196,12 @@ def _unready(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     return f"{none}{f': {quoted(finding.detail)}' if finding.detail else ''}{before}"
 
 
+def _starting_up(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
+    told = quoted(finding.detail) if finding.detail else "its startup probe or postStart hook has not succeeded"
+    starting = f"container {finding.container} is still starting up ({told})"
+    return f"{_late(finding)} not been ready{lasting(finding, now_ns)}: {starting}"
+
+
 def _unended(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     their, it, gone = (verb(finding.pods, *pair) for pair in (("its", "their"), ("it", "them"), ("it is", "they are")))
     kind, *finalizers = finding.reasons
@@ -215,17 +223,19 @@ def _unresized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _starting(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     reason, image = finding.names[:2]
     text = f"{_late(finding)} not started{lasting(finding, now_ns)}"
+    secret = f"; {quoted(finding.words)}" if finding.words else ""
     if reason == "image" and not image:
-        return f"{text}: their images cannot be pulled: {quoted(finding.detail)}"
+        return f"{text}: their images cannot be pulled: {quoted(finding.detail)}{secret}"
+    nodes = verb(finding.nodes, "that node", "those nodes")
+    if image and _NEVER_PULLED in finding.detail:
+        return f"{text}: image {image} is not on {nodes}, and its pull policy is Never"
     if image and finding.reasons:
-        nodes = verb(finding.nodes, "that node", "those nodes")
         return f"{text}: image {image} has no build for {' and '.join(finding.reasons)}, the platform of {nodes}"
     message = _ATTACHED.sub("its volume is still attached to another node", finding.detail)
     message = _OUTPUT.sub("mount failed: ", _VOLUME_OF.sub("", _RPC.sub("", message)))
     if image:
         cause = message.rpartition(image)[2].lstrip('":, ') or message
-        cause = _NO_SPACE if cause.endswith(_NO_SPACE) else quoted(cause)
-        secret = f"; {quoted(finding.words)}" if finding.words else ""
+        cause = _NO_SPACE if _NO_SPACE in cause else quoted(cause)
         return f"{text}: image {image} cannot be pulled: {cause}{secret}"
     if finding.container:
         return (
@@ -262,6 +272,7 @@ _BY_MANNER: Final[Mapping[str, Say]] = {
     "gated": _gated,
     "restarts": _relapsing,
     "none-ready": _unready,
+    "starting-up": _starting_up,
     "unended": _unended,
     "unresized": _unresized,
 }
