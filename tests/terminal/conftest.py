@@ -1,4 +1,4 @@
-"""Where programs get their objects: the demo, a recording of it, and an API server that serves the recording."""
+"""Sources of programs under test: the demo, a recording of it, and an API server that serves the recording."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLUSTER: Final = "every"
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return variables that keep programs from the settings and credentials of whoever runs the tests."""
+    """Return an environment without the settings and credentials of the user."""
     home = tmp_path_factory.mktemp("home")
     return {
         "HOME": str(home),
@@ -61,7 +61,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def kubeconfig(recording: Path, environment: dict[str, str]) -> Iterator[Path]:
-    """Return the kubeconfig of an API server on loopback that has the objects of the recording."""
+    """Return the kubeconfig of a local API server with the objects of the recording."""
     api = FakeApi()
     versions: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
     for number, document in enumerate(json.loads(recording.read_text())["objects"]):
@@ -103,7 +103,7 @@ def kubeconfig(recording: Path, environment: dict[str, str]) -> Iterator[Path]:
 
 @pytest.fixture
 def arguments(request: pytest.FixtureRequest) -> list[str]:
-    """Return what a person types to see a source: demo, snapshot or live."""
+    """Return the flags that open a source: demo, snapshot or live."""
     if request.param == "demo":
         return ["--demo"]
     if request.param == "snapshot":
@@ -112,13 +112,13 @@ def arguments(request: pytest.FixtureRequest) -> list[str]:
 
 
 def is_nodes(view: View) -> bool:
-    """Whether the first screen is in front, with its cursor on the first row."""
+    """Whether the first screen is shown, with its cursor on the first row."""
     return view.title == "Nodes" and view.cursor == 0 and not view.has_dialog
 
 
 @pytest.fixture(scope="module")
 def programs() -> Iterator[list[Program]]:
-    """Return the program that the tests of a module share, if it is still fit for it."""
+    """Return the list with the program that the tests of a module share; empty before the first test."""
     running: list[Program] = []
     yield running
     for program in running:
@@ -127,7 +127,7 @@ def programs() -> Iterator[list[Program]]:
 
 @pytest.fixture
 def program(programs: list[Program], recording: Path, environment: dict[str, str]) -> Iterator[Program]:
-    """Return a program with the nodes of the recording in front; a test that leaves it elsewhere ends it."""
+    """Return a program that shows the nodes of the recording. It ends after a test that leaves another screen open."""
     if not programs:
         programs.append(karptui("--snapshot", str(recording), environment=environment))
         programs[0].wait("the nodes", is_nodes)

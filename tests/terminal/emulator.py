@@ -1,4 +1,4 @@
-"""A terminal emulator that remembers what a program asked it for, to see whether all of it was taken back."""
+"""A terminal emulator that records the modes a program switches on, to check that it switches them off."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _UNFINISHED: Final = re.compile("\x1b(?:\\[[^a-zA-Z]*)?$")
 
 
 class Emulator(pyte.Screen):
-    """A screen with an alternate one, and a record of the modes that are on; it knows where frames begin and end."""
+    """A main and an alternate screen, the modes that are on, and whether a frame is being drawn."""
 
     def __init__(self, columns: int, lines: int) -> None:
         self.on: set[int] = set()
         """Private modes that were switched on, and not off since."""
         self.keyboard: list[str] = []
-        """What was asked of the keyboard, the last on top."""
+        """Keyboard modes that the program set, the last on top."""
         self.looks: set[int] = set()
-        """How text was asked to look: the numbers of SGR."""
+        """Styles that the program set: the numbers of SGR."""
         self.answers = b""
-        """What the terminal has to say to the program."""
+        """The terminal's answers to the program."""
         self._kept: dict[int, Any] | None = None
         self._kept_cursor = (0, 0)
         self._held = ""
@@ -44,7 +44,7 @@ class Emulator(pyte.Screen):
         self._stream = pyte.Stream(self)
 
     def feed(self, data: bytes) -> None:
-        """Take what a program wrote."""
+        """Read the output of a program."""
         text = self._held + self._decoder.decode(data)
         unfinished = _UNFINISHED.search(text)
         self._held = unfinished[0] if unfinished else ""
@@ -60,7 +60,7 @@ class Emulator(pyte.Screen):
         return ""
 
     def select_graphic_rendition(self, *numbers: int, **given: Any) -> None:
-        """Take how the text that follows looks."""
+        """Set the style of the text that follows."""
         self.looks.update(numbers)
         super().select_graphic_rendition(*numbers, **given)
 
@@ -85,16 +85,16 @@ class Emulator(pyte.Screen):
 
     @property
     def is_drawing(self) -> bool:
-        """Whether a frame has begun and not ended: nobody is shown the half of it."""
+        """Whether a frame has begun and not ended: it is not shown yet."""
         return FRAME in self.on
 
     @property
     def is_cursor_hidden(self) -> bool:
-        """Whether the terminal's own cursor is not shown."""
+        """Whether the terminal's cursor is hidden."""
         return modes.DECTCEM not in self.mode
 
     def leftovers(self) -> list[str]:
-        """Return what a program should have taken back before it left."""
+        """Return the modes that a program left on."""
         left: dict[str, bool] = defaultdict(bool)
         left["the alternate screen"] = ALTERNATE in self.on
         left["mouse reports"] = bool(MOUSE & self.on)

@@ -1,4 +1,4 @@
-"""A program in a pseudo-terminal: keys go in, and what a person would see comes out."""
+"""A program in a pseudo-terminal: tests press keys and read the screen."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tests.terminal.emulator import Emulator
 PATIENCE_SECONDS: Final = 90.0
 """How long something may take to show up; on a machine with nothing else to do it is a fraction of a second."""
 FRAME_SECONDS: Final = 0.03
-"""How long a key takes to be seen."""
+"""Time for a frame after a key."""
 REST_SECONDS: Final = 5.0
-"""How long the rest of a frame may take; a program that is stopped or killed within one never finishes it."""
+"""Maximum time for the rest of a frame; a program that is stopped or killed within one never finishes it."""
 AGAIN_SECONDS: Final = 2.0
-"""How long after a key it is pressed again where what it reached has moved on."""
+"""Time after which a key is pressed again, if the row that it reached has moved."""
 KEYS: Final = {
     "enter": "\r",
     "escape": "\x1b",
@@ -54,29 +54,29 @@ class View:
 
     @property
     def text(self) -> str:
-        """Everything as one text."""
+        """The screen as one text."""
         return "\n".join(self.lines)
 
     @property
     def has_dialog(self) -> bool:
-        """Whether something in a frame stands before the list."""
+        """Whether a dialog covers the list."""
         return any("╭" in line and not line.startswith("╭") for line in self.lines)
 
     @property
     def title(self) -> str:
-        """The word in the rule above the list; empty where there is none."""
+        """The word in the line above the list; empty if there is none."""
         match = next((match for line in self.lines if (match := _TITLE.match(line))), None)
         return match[1] if match else ""
 
     @property
     def count(self) -> int:
-        """How many rows the title says there are; 0 where it does not say."""
+        """The number of rows in the title; 0 if it has none."""
         match = next((match for line in self.lines if (match := _TITLE.match(line))), None)
         return int(match[2] or 0) if match else 0
 
     @property
     def rows(self) -> list[str]:
-        """The rows of the list that are seen, the scroll bar left out."""
+        """The visible rows of the list, without the scroll bar."""
         start = next((y for y, line in enumerate(self.lines) if _TITLE.match(line)), len(self.lines))
         rows: list[str] = []
         for line in self.lines[start + 2 :]:
@@ -87,17 +87,17 @@ class View:
 
     @property
     def cursor(self) -> int:
-        """The row the cursor is on, from the first that is seen; -1 where it is out of view."""
+        """Index of the row under the cursor among the visible ones; -1 if it is not visible."""
         return next((at for at, row in enumerate(self.rows) if row.startswith(CURSOR)), -1)
 
     @property
     def under_cursor(self) -> str:
-        """The first word under the cursor, by which the row is known; of a host name what stands at every width."""
+        """The name of the row under the cursor; of a host name the part that is shown at every width."""
         return self.rows[self.cursor][1:].removeprefix("✓").split()[0].partition(".")[0] if self.cursor >= 0 else ""
 
 
 class Program:
-    """Runs until it ends or the block is left."""
+    """A running program, closed at the end of the block."""
 
     def __init__(
         self, *command: str, columns: int = 120, lines: int = 30, environment: Mapping[str, str] | None = None
@@ -123,7 +123,7 @@ class Program:
         self._told = ""
         self.pid = int(self.report("started").split()[1])
 
-    # What a person does
+    # Input
 
     def press(self, *keys: str) -> None:
         """Press keys: characters, names such as ``pagedown``, or ``ctrl+t``."""
@@ -138,7 +138,7 @@ class Program:
             data = data[os.write(self._master, data) :]
 
     def press_unread(self, *keys: str, times: int) -> None:
-        """Press keys one after the other, each long enough for a frame, without reading what they do."""
+        """Press keys one after the other, with time for a frame each, without reading the output."""
         for _ in range(times):
             for key in keys:
                 os.write(self._master, key.encode())
@@ -148,7 +148,7 @@ class Program:
         self.type(f"\x1b[<0;{x + 1};{y + 1}M\x1b[<0;{x + 1};{y + 1}m")
 
     def wheel(self, x: int, y: int, *, lines: int) -> None:
-        """Turn the mouse's wheel: down, and up where there are fewer than no lines."""
+        """Turn the mouse's wheel down, or up if the number of lines is negative."""
         self.type(f"\x1b[<{65 if lines > 0 else 64};{x + 1};{y + 1}M" * abs(lines))
 
     def resize(self, columns: int, lines: int) -> None:
@@ -164,28 +164,28 @@ class Program:
         os.kill(self.pid, number)
 
     def go_on(self) -> None:
-        """Let the program go on after it stopped, as ``fg`` does."""
+        """Resume the stopped program, as ``fg`` does."""
         os.write(self._orders, b"\n")
 
     def hang_up(self) -> None:
-        """Close the terminal as its window is closed."""
+        """Close the terminal, as if its window was closed."""
         os.close(self._master)
         os.close(self.terminal)
         self._master = self.terminal = -1
 
-    # What a person sees
+    # Output
 
     @property
     def view(self) -> View:
-        """What is on the screen now."""
+        """The screen now."""
         return View(list(self.emulator.display))
 
     def look_on(self, seconds: float) -> None:
-        """See whatever comes next, and all that has come with it; wait for so long at most."""
+        """Wait for output at most this long, and read all of it."""
         self._take_in(seconds)
 
     def wait(self, what: str, is_so: Callable[[View], object], *, seconds: float = PATIENCE_SECONDS) -> View:
-        """Wait until something is seen, and return the screen on which it is."""
+        """Wait until the screen fulfils a condition, and return that screen."""
         until = time.monotonic() + seconds
         view = self.view
         while not is_so(view):
@@ -196,7 +196,7 @@ class Program:
         return view
 
     def reach(self, what: str, is_so: Callable[[View], object], *keys: str) -> View:
-        """Press keys until something is seen: again where rows that came meanwhile have moved the one they reached."""
+        """Press keys until the screen fulfils a condition; again if new rows moved the row that they reached."""
         until = time.monotonic() + PATIENCE_SECONDS
         while True:
             self.press(*keys)
@@ -210,7 +210,7 @@ class Program:
                 return view
 
     def report(self, word: str) -> str:
-        """Wait until the shell reports something, and return the whole of it."""
+        """Wait until the shell reports something, and return that line."""
         until = time.monotonic() + PATIENCE_SECONDS
         while not self._told.endswith("\n") or not self._told.splitlines()[-1].startswith(word):
             sources = [self._reports, *([self._master] if self._master >= 0 else [])]
@@ -232,7 +232,7 @@ class Program:
         return bool(ready_of([self._life], seconds))
 
     def _take_in(self, seconds: float) -> bool:
-        """Wait for output, take all there is and the rest of a frame that has begun; return whether there was any."""
+        """Wait for output, read all of it and the rest of a started frame, and return whether there was any."""
         result = False
         while ready_of([self._master], REST_SECONDS if self.emulator.is_drawing else 0 if result else seconds):
             self.emulator.feed(os.read(self._master, 1 << 16))
@@ -245,14 +245,14 @@ class Program:
     # How it ends
 
     def leftovers(self) -> list[str]:
-        """Return in what the terminal differs from before."""
+        """Return the differences of the terminal to its state before."""
         after = termios.tcgetattr(self.terminal)
         names = ("input flags", "output flags", "control flags", "local flags", "speed", "speed", "characters")
         changed = [name for name, old, new in zip(names, self.before, after, strict=True) if old != new]
         return [*self.emulator.leftovers(), *changed]
 
     def close(self) -> None:
-        """End it whatever it is doing."""
+        """Kill the program, and close its terminal."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         os.close(self._orders)
@@ -270,7 +270,7 @@ class Program:
 
 
 def ready_of(descriptors: Iterable[int], seconds: float) -> list[int]:
-    """Wait until something can be read, and return where; of however many files a process has open."""
+    """Wait until files can be read, and return these; works with many open files."""
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
@@ -278,7 +278,7 @@ def ready_of(descriptors: Iterable[int], seconds: float) -> list[int]:
 
 
 def without_size(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which a program asks the terminal for its size."""
+    """Return an environment without LINES and COLUMNS, so that a program asks the terminal for its size."""
     return {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
 
 
@@ -301,12 +301,12 @@ sys.exit(main())
 
 
 def impatient(*arguments: str, environment: Mapping[str, str]) -> Program:
-    """Open the program as installed, with half a second of patience for a terminal that nobody reads."""
+    """Open the installed program; it waits half a second for a terminal that does not read."""
     return Program(sys.executable, "-c", IMPATIENT, *arguments, environment=environment)
 
 
 def run_karptui(*arguments: str, environment: Mapping[str, str]) -> str:
-    """Run a command of the installed program, and return what it prints."""
+    """Run a command of the installed program, and return its output."""
     command = [str(SCRIPT), *arguments]
     return subprocess.run(
         command, env={**os.environ, **environment}, check=True, capture_output=True, text=True, timeout=PATIENCE_SECONDS

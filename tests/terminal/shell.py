@@ -1,4 +1,4 @@
-"""What an interactive shell does around a program: gives it the terminal, notices when it stops, lets it go on.
+"""The job control of an interactive shell: gives a program the terminal, reports when it stops, resumes it.
 
 Started with a pseudo-terminal as standard input, output and error, and with three pipes. The first takes a line for
 each report: ``started PID``, ``stopped``, ``exited STATUS``, ``killed SIGNAL``. A line on the second lets the program

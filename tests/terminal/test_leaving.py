@@ -1,4 +1,4 @@
-"""However the program ends or stops, the terminal is what it was before."""
+"""The terminal is restored after every way in which the program ends or stops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def program(small: str, environment: dict[str, str]) -> Iterator[Program]:
 
 @pytest.fixture
 def demo(environment: dict[str, str]) -> Iterator[Program]:
-    """Return a program whose list is long enough to fill the terminal's buffer while nobody reads it."""
+    """Return a program whose list fills the buffer of a terminal that is not read."""
     with karptui("--demo", environment=environment) as program:
         yield program
 
@@ -50,7 +50,7 @@ def test_a_person_quits(program: Program) -> None:
 def test_a_signal_ends_it(program: Program, number: signal.Signals) -> None:
     program.wait("rows", has_rows)
     program.send(number)
-    assert program.report("killed") == f"killed {number}", "whoever waits for the program is told why it ended"
+    assert program.report("killed") == f"killed {number}", "the status names the signal"
     assert program.leftovers() == []
 
 
@@ -64,7 +64,7 @@ def test_a_signal_ends_it_while_it_starts(program: Program, number: signal.Signa
 
 @pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP])
 def test_it_stops_and_goes_on(program: Program, number: signal.Signals) -> None:
-    """SIGTSTP can be heard and gives the terminal back at once; SIGSTOP cannot, but afterwards all is well again."""
+    """SIGTSTP restores the terminal at once; after SIGSTOP, the terminal works when the program resumes."""
     program.wait("rows", has_rows)
     program.send(number)
     program.report("stopped")
@@ -72,7 +72,7 @@ def test_it_stops_and_goes_on(program: Program, number: signal.Signals) -> None:
         assert program.leftovers() == []
     program.go_on()
     program.wait("rows again", has_rows)
-    # The rows of before stand there still: keys that come before it has its terminal again are dropped by that.
+    # The old rows are still shown: the terminal drops keys that are pressed before the program has it again.
     program.reach("the end of the list", lambda view: view.cursor > 0, "G")
     program.press("4")
     program.wait("the pods", lambda view: view.title == "Pods" and view.cursor == 0)
@@ -102,7 +102,7 @@ def test_it_stops_and_goes_on_while_it_starts(program: Program) -> None:
     ("arguments", "part"), [("snapshot", 0), ("demo", 1), ("demo", 5), ("live", 2)], indirect=["arguments"]
 )
 def test_its_window_is_closed_while_it_starts(part: int, arguments: list[str], environment: dict[str, str]) -> None:
-    """At any moment, of which here are four: nothing is left running, and there is no crash report."""
+    """At each of four moments no process is left, and there is no crash report."""
     with karptui(*arguments, environment=environment) as program:
         if part:
             program.wait("the first frame", lambda view: view.cursor == 0 or "reading…" in view.text)
@@ -118,7 +118,7 @@ def test_its_window_is_closed(program: Program) -> None:
 
 
 def leave_unread(program: Program) -> None:
-    """Have a program wait for its terminal to take what it draws, as behind a connection that drops."""
+    """Let a program wait for a terminal that reads nothing, as on a lost connection."""
     program.wait("rows", has_rows)
     program.press_unread("G", "g", times=30)
 

@@ -22,7 +22,7 @@ HELP = "esc closes"
 FOLDING = "6"
 """Screens whose lines enter opens and closes in the list itself."""
 COMMANDS = {"next": "Removable once unblocked", "whatif": "─ Result ─"}
-"""Some of those that open a screen; the dialogs are opened when the window changes its size."""
+"""Commands that open a screen; the test of the window size opens the dialogs."""
 SIZES = ((200, 60), (80, 24), (120, 30))
 POOL = "general"
 
@@ -32,14 +32,14 @@ def shows(text: str) -> Callable[[View], bool]:
 
 
 def to_screen(program: Program, key: str) -> View:
-    """Go to the first row of a screen, and return it once it has rows."""
+    """Go to the first row of a screen, and return the screen once it has rows."""
     before = program.view.title if key != "1" else ""
     program.press(key, "g")
     return program.wait(f"the screen of {key}", lambda view: view.title not in ("", before) and view.cursor == 0)
 
 
 def named(view: View) -> str:
-    """Return what the title calls the screen, without the figures that come in while it is open."""
+    """Return the name of the screen in the title, without the figures after it."""
     return view.title.partition(" [")[0]
 
 
@@ -89,7 +89,7 @@ def test_a_list_is_filtered(program: Program) -> None:
 
 
 def test_the_mouse_scrolls_and_opens(program: Program) -> None:
-    # What nodes hold is still being computed and moves rows, so that no row is looked for by what is in it.
+    # Held costs are still being computed and move rows, so no row is found by its text.
     program.wheel(20, 10, lines=1)
     program.wait("rows further down", lambda view: view.rows and view.cursor < 0)
     program.wheel(20, 10, lines=-3)
@@ -105,7 +105,7 @@ def test_the_mouse_scrolls_and_opens(program: Program) -> None:
 
 @pytest.mark.parametrize("dialog", ["list", "theme"])
 def test_the_window_changes_its_size(program: Program, dialog: str) -> None:
-    """Small to large and back: a dialog stays whole, the list behind it fills the screen and keeps its cursor."""
+    """From small to large and back: a dialog stays complete, the list fills the screen and keeps its cursor."""
     program.press("G")
     last = program.wait("the last row", lambda view: view.cursor > 0).under_cursor
     if dialog != "list":
@@ -128,7 +128,7 @@ def test_the_window_changes_its_size(program: Program, dialog: str) -> None:
 
 
 def is_full(view: View, lines: int) -> bool:
-    """Whether there is a row in every line that has room for one; the line below the list takes three at most."""
+    """Whether rows fill the list; the text below it has at most three lines."""
     above = next((y for y, line in enumerate(view.lines) if view.title and f"─ {view.title}" in line), None)
     if above is None:
         return False
@@ -137,7 +137,7 @@ def is_full(view: View, lines: int) -> bool:
 
 
 def is_whole_dialog(view: View, columns: int) -> bool:
-    """Whether a frame with all its corners stands in the middle."""
+    """Whether a frame with all its corners is in the middle."""
     top = next((y for y, line in enumerate(view.lines) if "╭" in line), -1)
     bottom = next((y for y, line in enumerate(view.lines) if "╰" in line), -1)
     if not 0 <= top < bottom:
@@ -207,7 +207,7 @@ def there_and_back(program: Program, keys: Sequence[tuple[str, str]] = KEYS) -> 
     indirect=["arguments"],
 )
 def test_on_screens(arguments: list[str], columns: int, lines: int, screens: str, environment: dict[str, str]) -> None:
-    """In a small terminal with rows that move, and in a larger one with rows that come in."""
+    """In a small terminal with rows that move, and in a larger one with new rows."""
     with karptui(*arguments, columns=columns, lines=lines, environment=environment) as program:
         there_and_back(program)
         for key in screens:
