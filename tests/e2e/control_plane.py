@@ -117,7 +117,7 @@ class ControlPlane:
         self._etcd.wait()
 
     def start_etcd(self) -> None:
-        """Start etcd on what it left on disk."""
+        """Start etcd again with its data."""
         self._etcd = self._spawn("etcd", *self._etcd_flags())
 
     def await_server(self) -> None:
@@ -128,7 +128,7 @@ class ControlPlane:
             time.sleep(0.05)
 
     def freeze(self, name: str) -> None:
-        """Stop etcd or kube-apiserver where it stands, connections and all."""
+        """Stop the process of etcd or kube-apiserver, with open connections."""
         self._process(name).send_signal(signal.SIGSTOP)
 
     def thaw(self, name: str) -> None:
@@ -163,7 +163,7 @@ class ControlPlane:
         return self._port
 
     def stop(self) -> None:
-        """End both and remove what they wrote."""
+        """End both and remove their files."""
         for process in (self._server, self._etcd):
             process.kill()
             process.wait()
@@ -242,7 +242,7 @@ class Client:
         return json.loads(text) if text.startswith("{") else text
 
     def watch(self, path: str) -> Iterator[bytes]:
-        """Yield what is there of a collection and what becomes of it, a line each, until the server goes."""
+        """Yield the objects of a collection and then their changes, a line each, until the server ends."""
         headers = {"Authorization": f"Bearer {TOKEN}"}
         response = self._pool.request(
             "GET", f"{self._url}{path}?watch=true", headers=headers, preload_content=False, timeout=None
@@ -253,7 +253,7 @@ class Client:
             response.release_conn()
 
     def create(self, path: str, documents: Iterable[Any]) -> None:
-        """Create many objects at a time, except those that are there."""
+        """Create many objects, except existing ones."""
         with ThreadPoolExecutor(CLIENTS) as pool:
             for answer in pool.map(lambda document: self.request("POST", path, document, expect=None), documents):
                 assert answer.get("reason") in (None, "AlreadyExists"), answer

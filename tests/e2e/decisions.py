@@ -25,7 +25,7 @@ VALIDATION = 15.0
 SECONDS_BEFORE = (0.15, 0.0, -0.15, 0.4, 0.8, 1.3, 2.0, 3.0, 4.0)
 """Before a command was begun: when its pass may have looked at the cluster, the likeliest first."""
 EVENTS_LATE = 2.0
-"""Karpenter's events of what it has nominated come so much later."""
+"""Delay of Karpenter's events about nominations."""
 DRAWN = 8
 """Orders of equal nodes that are tried with each NodePool first."""
 Told = tuple[str, str, tuple[str, ...]]
@@ -58,7 +58,7 @@ class _Turned(Chance):
 
 
 def read_lines(text: Iterable[str]) -> list[Line]:
-    """Return what was recorded, in order."""
+    """Return the recorded lines, in order."""
     documents = (json.loads(line) for line in text)
     lines = (Line(datetime.fromisoformat(item["at"]), item["type"] == "DELETED", item["object"]) for item in documents)
     return sorted(lines, key=lambda line: line.at)

@@ -22,7 +22,7 @@ class Pool:
     largest: int
     """CPUs of its largest type."""
     budgets: tuple[dict[str, Any], ...]
-    """Those that are opened once the load has shrunk."""
+    """Budgets after the load has shrunk."""
     is_tainted: bool
     is_drifting: bool = False
 
@@ -47,7 +47,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class App:
-    """A Deployment, what protects it, and how many of it are left."""
+    """A Deployment, its protection, and its replicas after the load has shrunk."""
 
     name: str
     pool: Pool
@@ -113,7 +113,7 @@ class Fleet:
 
 
 def make_fleet(seed: int, nodes: int) -> Fleet:
-    """Return a fleet of about so many nodes before it is shrunk."""
+    """Return a fleet of about this many nodes before its load shrinks."""
     rng = random.Random(f"fleet-{seed}")
     general = _budget(rng.choice(["1", "2", "10%", "20%", "40%"]))
     batch = _budget(rng.choice(["1", "2", "25%", "50%"]))

@@ -273,7 +273,7 @@ class LiveCluster:
         self.until(lambda: wanted <= self.nominations().keys(), "all pods answered")
 
     def mark_unschedulable(self, pods: Iterable[str]) -> None:
-        """Say what kube-scheduler says of pods that it has no node for: only then Karpenter takes them up."""
+        """Set the condition that kube-scheduler sets on pods without a node: only then Karpenter takes them up."""
         status = {"status": {"conditions": [unschedulable()]}}
         for pod in pods:
             self.client.request("PATCH", f"{PODS}/{pod}/status", status)
@@ -290,7 +290,7 @@ def now() -> str:
 
 
 def answered(path: Path, *, disruption: bool = False) -> dict[str, Any]:
-    """Return what karptui answers to a snapshot."""
+    """Return karptui's answer to a snapshot."""
     fixed_form = answer(SnapshotReader(), str(path), disruption=disruption).fixed_form
     assert "error" not in fixed_form, fixed_form
     return fixed_form

@@ -1,4 +1,4 @@
-"""Play fleets forward, have a whole cluster live through the same, and compare.
+"""Forecast fleets, run the same fleets on real clusters, and compare.
 
     python -m tests.e2e.play_beside PROGRAMS FOLDER [--seeds 1-10] [--karpenter 1.15.0] [--at-once 2]
 
@@ -65,7 +65,7 @@ Start = Callable[[], AbstractContextManager[WholeCluster]]
 
 
 class End(NamedTuple):
-    """How a cluster stands at the end, and how it came there."""
+    """The end of a cluster, and its commands until then."""
 
     commands: tuple[Told, ...]
     """Reason, decision and nodes of each; a node that came meanwhile by its NodePool and type."""
@@ -82,7 +82,7 @@ class End(NamedTuple):
 
 
 class _Watched(Play):
-    """A play that remembers the places of all nodes, also of those that came and went."""
+    """A forecast that records the NodePool, type and zone of every node, also of removed ones."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         self.places: dict[str, Place] = {}
@@ -128,7 +128,7 @@ def predicted(snapshot: Mapping[str, Any], seed: int, measured: float | None = N
 
 
 def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[Mapping[str, Any]]) -> End:
-    """Return the end as the cluster has it."""
+    """Return the end of the real cluster."""
     begun = _places(before)
     nodes = _places(after)
 
@@ -215,7 +215,7 @@ _PRICES = dict(_prices())
 
 
 class Figures(NamedTuple):
-    """What a fleet's comparison came to."""
+    """The result of a fleet's comparison."""
 
     seed: int
     nodes: int
@@ -246,12 +246,12 @@ class Figures(NamedTuple):
 
     @property
     def is_foretold(self) -> bool:
-        """Whether the first commands are those of the play that is told, in order."""
+        """Whether the first commands are those of the shown forecast, in order."""
         return self.alike >= min(FIRST, self.commands[1])
 
 
 def compare(folder: Path, seed: int) -> Figures:
-    """Play what was recorded, and compare."""
+    """Forecast a recording, and compare."""
     before, after, logged = (json.loads((folder / f"{seed}-{name}.json").read_text()) for name in RECORDED)
     ends = [predicted(before, number, measured_before(folder, seed)) for number in range(SPREAD)]
     real = lived(before, after, logged)
@@ -288,7 +288,7 @@ def measured_before(folder: Path, seed: int) -> float | None:
 
 
 def _alike(ours: End, real: End) -> int:
-    """Return how many commands are the same, in order, until the first that is not."""
+    """Return the number of equal commands before the first difference."""
     pairs = zip(_by_looks(ours), _by_looks(real), strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -301,7 +301,7 @@ def _by_looks(end: End) -> list[Told]:
 
 
 def live(start: Start, folder: Path, sizes: tuple[int, int], seed: int) -> None:
-    """Build a fleet, record it, let it go, and record what it has become."""
+    """Build a fleet, record it, open its budgets, and record its end."""
     nodes = random.Random(f"size-{seed}").randint(*sizes)
     fleet = make_fleet(seed, nodes)
     with start() as cluster:
@@ -364,7 +364,7 @@ def record(
     karpenter: str = MODELLED,
     at_once: int = 2,
 ) -> str:
-    """Let fleets live through it and write down what becomes of them; return what went wrong."""
+    """Run fleets and record their ends; return the errors."""
     folder.mkdir(parents=True, exist_ok=True)
     stopping = threading.Event()
     for item in (signal.SIGINT, signal.SIGTERM):
@@ -376,7 +376,7 @@ def record(
 
 
 def recorded(folder: Path) -> set[int]:
-    """Return the seeds of the fleets that are recorded whole."""
+    """Return the seeds of the fleets with a complete recording."""
     seeds = {int(path.name.partition("-")[0]) for path in folder.glob(f"*-{RECORDED[-1]}.json")}
     return {seed for seed in seeds if all((folder / f"{seed}-{name}.json").exists() for name in RECORDED)}
 

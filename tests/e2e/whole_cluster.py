@@ -1,4 +1,4 @@
-"""A cluster in which the test plays no part: scheduler, controllers and Karpenter are real, kwok is the kubelets."""
+"""A cluster with a real scheduler, real controllers and Karpenter; kwok simulates the kubelets."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PATIENCE = 600.0
 
 @contextmanager
 def whole_cluster(programs: Path, karpenter_version: str, stopping: threading.Event) -> Iterator[WholeCluster]:
-    """Run a cluster for as long as the context lasts; what waits for it gives up once it is to stop."""
+    """Run a cluster until the end of the context; then whatever waits for it gives up."""
     with ExitStack() as stack:
         if stopping.is_set():
             raise RuntimeError("not begun")
@@ -119,7 +119,7 @@ def _process(command: Sequence[str], folder: Path) -> Iterator[None]:
 
 
 class WholeCluster:
-    """What the test asks of the cluster, and what it changes."""
+    """Requests and changes of the test."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class WholeCluster:
         return self._karpenter.log.read_text(errors="replace")
 
     def metrics(self) -> str:
-        """Return Karpenter's metrics as it serves them."""
+        """Return the text of Karpenter's metrics."""
         answer = urllib3.request("GET", self._metrics_address, timeout=30, retries=False)
         assert answer.status == 200, answer.status
         return answer.data.decode()
@@ -163,7 +163,7 @@ class WholeCluster:
         return [line for line in lines if line.get("message") == "disrupting node(s)"]
 
     def build(self, fleet: Fleet) -> None:
-        """Have Karpenter build a fleet, wave by wave, and shrink what runs on it."""
+        """Let Karpenter launch a fleet, wave by wave, and then shrink its workloads."""
         for pool in fleet.pools:
             self.client.request("POST", POOLS, pool.manifest())
         self.client.create(PDBS, filter(None, (app.pdb_manifest() for app in fleet.apps)))
@@ -204,7 +204,7 @@ class WholeCluster:
         )
 
     def _let_look(self, fleet: Fleet) -> None:
-        """Let Karpenter look for what it could do, so that its metrics tell how long it takes, and do nothing of it."""
+        """Let Karpenter simulate removals without a command, so that its metrics contain their duration."""
         self.until(lambda: self._is_due(set()), "every node is consolidatable")
         self._set_budgets(dict.fromkeys((pool.name for pool in fleet.pools), ONLY_FULL))
         self._wait(GLANCE)
@@ -212,18 +212,18 @@ class WholeCluster:
         self._wait(VALIDATION)
 
     def open_budgets(self, fleet: Fleet) -> None:
-        """Let Karpenter begin."""
+        """Open the budgets, so that Karpenter begins."""
         self._set_budgets({pool.name: pool.budgets for pool in fleet.pools})
 
     def _set_budgets(self, budgets: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-        """Change budgets by NodePool: Karpenter stands still meanwhile, so that no pass sees some of them only."""
+        """Change budgets by NodePool. Karpenter is stopped meanwhile, so that no pass sees only some of them."""
         with self._karpenter.held():
             for name, listed in budgets.items():
                 self.client.request("PATCH", f"{POOLS}/{name}", {"spec": {"disruption": {"budgets": list(listed)}}})
             self._wait(ARRIVAL)
 
     def record(self, file: Path) -> None:
-        """Write everything that becomes of the cluster into a file, a line each, until the cluster ends."""
+        """Write every change of the cluster into a file, a line each, until the cluster ends."""
         lock = threading.Lock()
         file.unlink(missing_ok=True)
 
@@ -238,7 +238,7 @@ class WholeCluster:
             threading.Thread(target=follow, args=(path,), daemon=True).start()
 
     def until_quiet(self, quiet: float, patience: float) -> bool:
-        """Wait until nothing has happened for a while; return whether it came to that."""
+        """Wait until nothing has happened for a while, and return whether that was before the time limit."""
         deadline = time.monotonic() + patience
         seen, since = self._busy(), time.monotonic()
         while time.monotonic() < deadline:
@@ -251,7 +251,7 @@ class WholeCluster:
         return False
 
     def _busy(self) -> tuple[int, int]:
-        """Return the number of commands, and of things that are on their way."""
+        """Return the number of commands, and that of starting or ending NodeClaims and unbound pods."""
         claims = self.items(CLAIMS)
         underway = sum(
             1 for claim in claims if claim["metadata"].get("deletionTimestamp") or not _is_true(claim, "Initialized")
