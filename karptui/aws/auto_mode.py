@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from karptui.aws.capacity import GIGABYTE, POD_ENI
 from karptui.aws.cluster_types import by_instance_type
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import instance_types
@@ -53,8 +54,6 @@ TOO_SMALL: Final = frozenset({"nano", "micro", "small"})
 MOST_PODS: Final = 110
 SOURCE: Final = "the EKS User Guide of November 2026"
 
-_GIGABYTE: Final = 10**9
-_NO_SECURITY_GROUPS_FOR_PODS: Final = "vpc.amazonaws.com/pod-eni"
 
 _cache: Final[Recent[Any, tuple[InstanceType, ...]]] = Recent(most=8, patience=64)
 
@@ -118,7 +117,7 @@ def _resolved(
     storage_bytes = _storage_bytes(nodeclass)
     for type_facts in facts:
         is_capped = eni_limited_pods(type_facts, settings.reserved_enis, 0) > MOST_PODS
-        uses_disks = type_facts.store_nvme and (type_facts.store_gb or 0) * _GIGABYTE > storage_bytes
+        uses_disks = type_facts.store_nvme and (type_facts.store_gb or 0) * GIGABYTE > storage_bytes
         by_kind.setdefault((is_capped, uses_disks), []).append(type_facts)
     resolved: dict[str, InstanceType] = {}
     for (is_capped, uses_disks), of_kind in by_kind.items():
@@ -153,9 +152,8 @@ def _renamed(instance_type: InstanceType, unknown: frozenset[str], charge_per_ho
             *(NodeSelectorRequirement(key, "Exists", ()) for key in sorted(unknown)),
         ),
         unknown_keys=unknown,
-        capacity={
-            name: amount for name, amount in instance_type.capacity.items() if name != _NO_SECURITY_GROUPS_FOR_PODS
-        },
+        # Auto Mode has no security groups for pods.
+        capacity={name: amount for name, amount in instance_type.capacity.items() if name != POD_ENI},
         offerings=tuple(_charged(offering, charge_per_hour) for offering in instance_type.offerings),
     )
 

@@ -15,6 +15,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP, is_disrupted
 from karptui.karpenter.nodeclaim import DISRUPTION_REASON, NodeClaim
 from karptui.karpenter.pdb_limits import PdbCredits
+from karptui.karpenter.pod_predicates import UNSCHEDULABLE
 from karptui.karpenter.rules import NEWEST, Rules
 from karptui.kube.objects import (
     EMPTY_LABELS,
@@ -32,7 +33,6 @@ from karptui.kube.volumes import IMMEDIATE
 from karptui.provisioning.kube_scheduler import awaits_node
 from karptui.provisioning.state_node import StateNode, tracked
 
-_UNSCHEDULABLE: Final = "Unschedulable"
 _INSTANCE_TERMINATING: Final = "InstanceTerminating"
 _DEDUPE_NS: Final = 10 * NS_PER_SECOND
 """How long Karpenter takes no notice of pods that come or go on a node, once one has."""
@@ -209,8 +209,8 @@ class World:
     def mark_unschedulable(self, pod: Pod) -> None:
         """Note that kube-scheduler found no node for a pod; it waits for victims of its preemption to end."""
         nominated = pod.nominated_node_name if self._has_victims(pod) else ""
-        if (pod.scheduled_reason, pod.nominated_node_name) != (_UNSCHEDULABLE, nominated):
-            self._put(msgspec.structs.replace(pod, scheduled_reason=_UNSCHEDULABLE, nominated_node_name=nominated))
+        if (pod.scheduled_reason, pod.nominated_node_name) != (UNSCHEDULABLE, nominated):
+            self._put(msgspec.structs.replace(pod, scheduled_reason=UNSCHEDULABLE, nominated_node_name=nominated))
 
     def _has_victims(self, pod: Pod) -> bool:
         """Return whether pods of lower priority are ending on the node that kube-scheduler nominated for a pod.

@@ -13,7 +13,7 @@ from karptui.errors import RequestError
 from karptui.karpenter.inventory import NotCounted
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.durations import DurationError, parse_duration
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.difference import totals_of
 from karptui.whatif.difference_lines import Totals
@@ -34,7 +34,6 @@ _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _DECIMAL: Final = re.compile(r"-?[0-9]+\.[0-9]+")
 _SETTING: Final = re.compile(r"[A-Z][A-Z0-9_]*(?:\.[A-Za-z]+)?")
 _UNITS: Final = frozenset({"s", "m", "h"})
-NS_PER_HOUR: Final = 3_600 * NS_PER_SECOND
 _STEPS: Final = 10
 """Steps of a range that names none."""
 
@@ -173,7 +172,7 @@ def proposed_values(current: str, *, stride: float = 0, most: int = 0, is_durati
     """
     if is_duration:
         try:
-            is_long = parse_duration(current) > NS_PER_HOUR
+            is_long = parse_duration(current) > HOUR_NS
         except DurationError:
             is_long = False
         usual = _LONG if is_long else _SHORT

@@ -9,15 +9,14 @@ from karptui.whatif.schema.schema import KindSchema, shipped_schemas
 from .control_plane import Client
 
 
-def install_definitions(client: Client, *, but: frozenset[str] = frozenset(), with_status: bool = False) -> None:
-    """Define Karpenter's kinds, some left out, and wait until each can be listed.
+def install_definitions(client: Client, *, with_status: bool = False) -> None:
+    """Define Karpenter's kinds, and wait until each can be listed.
 
     Args:
         client: asks for them.
-        but: kinds that are left out.
         with_status: whether what is written to an object leaves its status as it is, as a controller needs it.
     """
-    kinds = [kind for kind in shipped_schemas().kinds.values() if not kind.built_in and kind.kind not in but]
+    kinds = [kind for kind in shipped_schemas().kinds.values() if not kind.built_in]
     for kind in kinds:
         client.request(
             "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(kind, with_status=with_status)

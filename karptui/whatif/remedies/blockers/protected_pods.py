@@ -14,7 +14,7 @@ from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint, Toleration
-from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.timestamps import ABSENT_NS, HOUR_NS, NS_PER_SECOND
 from karptui.kube.units import span_text
 from karptui.kube.workload import workload_labels
 from karptui.kube.yaml_text import to_yaml
@@ -29,7 +29,6 @@ ROUND_HOURS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 48, 72, 96, 120, 168, 33
 """Durations that are offered, in hours."""
 SPARE: Final = 1.25
 """Factor over the age of the longest protected job, which is still running."""
-NS_PER_HOUR: Final = 3_600 * NS_PER_SECOND
 LOWER_BY: Final = 1_000
 """How much lower the priority is that is offered."""
 WITHOUT_JOBS: Final = 4
@@ -213,14 +212,14 @@ def hours_beyond(longest_ns: int) -> int:
     """Return a round number of hours longer than the longest job so far."""
     if not longest_ns:
         return WITHOUT_JOBS
-    least = longest_ns * SPARE / NS_PER_HOUR
+    least = longest_ns * SPARE / HOUR_NS
     return next((hours for hours in ROUND_HOURS if hours >= least), ceil(least))
 
 
 def _left_seconds(blockers: Sequence[Blocker], objects: ChangedObjects, now_ns: int, hours: int) -> int:
     """Return the seconds until the last pod has run for a number of hours; 0 or less if all have."""
     starts = [pod.start_ns if pod.start_ns != ABSENT_NS else now_ns for pod in objects.pods_of(blockers)]
-    return (max(starts) + hours * NS_PER_HOUR - now_ns) // NS_PER_SECOND if starts else 0
+    return (max(starts) + hours * HOUR_NS - now_ns) // NS_PER_SECOND if starts else 0
 
 
 def _without_fitting_grace(
@@ -232,7 +231,7 @@ def _without_fitting_grace(
     return tuple(
         name
         for name, grace in graces.items()
-        if grace is None or grace > hours * NS_PER_HOUR or (longest_ns and grace < longest_ns)
+        if grace is None or grace > hours * HOUR_NS or (longest_ns and grace < longest_ns)
     )
 
 
