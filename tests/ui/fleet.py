@@ -54,7 +54,7 @@ def conditions(*pairs: str, at_ns: int = NOW_NS - HOUR) -> tuple[Condition, ...]
 
 @dataclass
 class Fleet:
-    """Objects by kind, and how the source stands."""
+    """Objects by kind, and the status of the source."""
 
     objects: dict[Kind, dict[str, Any]] = field(default_factory=dict)
 
@@ -193,7 +193,7 @@ def a_fleet() -> Fleet:
 
 @cache
 def _mocked_up() -> Fleet:
-    """Return nodes and claims, each in a state of its own."""
+    """Return nodes and claims, each in a different state."""
     fleet = Fleet()
     for pool in ("general", "gpu", "runners", "trino"):
         fleet.add(Kind.NODEPOOL, NodePool(name=pool, consolidate_after_ns=0, conditions=conditions("Ready")))
@@ -313,7 +313,7 @@ class FleetSource(QuietSource):
         self.fleet.pour(mailbox, phase=self.phase)
 
     def stop(self) -> None:
-        """Count how often it was ended."""
+        """Count the calls."""
         self.stopped += 1
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:

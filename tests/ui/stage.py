@@ -1,4 +1,4 @@
-"""The app as the tests of the screens run it: everything real, and nothing that moves by itself."""
+"""The app for tests of screens: everything is real, and the clock is frozen."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def an_app(
 
 
 def demo_app(clock: Clock, **given: Any) -> KarptuiApp:
-    """Return the app over the demo standing still, with what its Karpenter says of prices."""
+    """Return the app over the frozen demo, with the prices of its Karpenter's metrics."""
     source = StillDemo(clock)
     return an_app(source, clock=clock, evidence=evidence_source(source, Config()), **given)
 
@@ -66,13 +66,13 @@ def history_app(path: Path) -> KarptuiApp:
 
 
 def front(app: App[Any], kind: type[Front]) -> Front:
-    """Return the screen in front, which is of a kind."""
+    """Return the current screen, which must be of this class."""
     assert isinstance(app.screen, kind)
     return app.screen
 
 
 def column(app: App[Any], position: int = 0) -> list[str]:
-    """Return the cells of a column of the table in front."""
+    """Return the cells of a column of the current table."""
     rows = app.screen.query_one(RowTable).rows
     return [rows[index].cells[position].text.strip() for index in range(len(rows))]
 
@@ -82,7 +82,7 @@ def layout_of(table: RowTable) -> Layout:
 
 
 async def settled(pilot: Pilot[Any], *, is_analysed: bool = True) -> KarptuiApp:
-    """Wait until everything that is to be had has been heard, worked out and drawn.
+    """Wait until all data has been read, analysed and drawn.
 
     Args:
         pilot: of the app.
@@ -114,20 +114,20 @@ async def running(
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:
-    """Press keys one right behind the other, and wait until what they asked for is there."""
+    """Press keys without a pause, and wait until everything is drawn."""
     await pilot.press(*keys)
     await settled(pilot)
 
 
 async def worked(pilot: Pilot[Any], *, is_analysed: bool = True) -> None:
-    """Wait until the screen's own workers are done, and what they found is drawn; ``is_analysed`` as of ``settled``."""
+    """Wait until the screen's workers are done and their results are drawn; ``is_analysed`` as of ``settled``."""
     await settled(pilot, is_analysed=is_analysed)
     await pilot.app.workers.wait_for_complete()
     await settled(pilot, is_analysed=is_analysed)
 
 
 async def answered(pilot: Pilot[Any]) -> None:
-    """Wait until everything is drawn that is known, and what-ifs that are asked about are answered."""
+    """Wait until all data is drawn and the requested what-ifs are answered."""
     await rested(pilot)
     app = pilot.app
     if isinstance(app, KarptuiApp) and any(isinstance(screen, WhatIfScreen) for screen in app.screen_stack):
@@ -147,7 +147,7 @@ async def rested(pilot: Pilot[Any]) -> None:
 
 
 def pressing(*keys: str, is_analysed: bool = True) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return what presses keys, each once what the one before asked for is there; what is typed into a line at once."""
+    """Return a function that presses keys, each after the result of the one before; text for an input at once."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot, is_analysed=is_analysed)

@@ -23,7 +23,7 @@ NAMES = ("prod", "stage", HOSTILE)
 
 
 class ToldFleet(Fleet):
-    """A fleet without processes: the test says what they print."""
+    """A fleet without processes: the test gives their output."""
 
     def __init__(self) -> None:
         super().__init__({name: ["false"] for name in NAMES})

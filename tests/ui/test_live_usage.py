@@ -17,7 +17,7 @@ GIB = 1 << 30
 
 @dataclass
 class Meter:
-    """Stands in for the source: what it knows, and how often somebody wanted to know."""
+    """A source with given usage that counts its requests."""
 
     usage: LiveUsage
     wanted: list[int] = field(default_factory=list)
@@ -29,7 +29,7 @@ class Meter:
         return self.usage
 
     def start(self) -> None:
-        """Nothing begins by itself."""
+        """Do nothing."""
 
     def stop(self) -> None:
         """Nothing has begun."""

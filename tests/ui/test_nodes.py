@@ -97,7 +97,7 @@ async def test_keys_sort_filter_and_release_and_a_bad_filter_leaves_the_rows(mak
 
 
 def told(app: KarptuiApp) -> str:
-    """Return what stands below the table, as drawn."""
+    """Return the text below the table, as drawn."""
     info = app.screen.query_one("#info", InfoLine)
     return str(info.render())
 

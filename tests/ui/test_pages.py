@@ -192,7 +192,7 @@ def test_the_five_stories_are_tours_with_their_keys_counted() -> None:
 
 @pytest.mark.parametrize("story", STORIES | PLAN)
 async def test_the_keys_of_a_story_lead_to_its_texts(story: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the plan's hours, only those that its texts tell of are simulated."""
+    """Simulate only the hours that the plan's texts mention."""
     monkeypatch.setattr("karptui.screens.forward.HORIZONS_NS", (2700 * 10**9,))
     app = make_app()
     app.tour = tour = Tour(TOURS[story.lower()]) if story in STORIES else None

@@ -43,7 +43,7 @@ def app() -> KarptuiApp:
 
 
 def type_at_once(app: KarptuiApp, *keys: str) -> None:
-    """Put keys into the app's queue without waiting for what each of them does."""
+    """Put keys into the app's queue without waiting for their effects."""
     for key in keys:
         app.post_message(events.Key(key, key_to_character(key)))
 
@@ -163,7 +163,7 @@ async def test_only_keys_on_rows_wait_for_the_rows(make_app: MakeApp, monkeypatc
 
 
 def without_pools(phase: Phase) -> Telling:
-    """Return a fleet whose NodePools are not to be had, and nothing that follows from them."""
+    """Return a fleet whose NodePools cannot be read, without anything derived from them."""
     fleet = a_fleet()
     del fleet.objects[Kind.NODEPOOL]
     source = Telling(fleet)
@@ -201,7 +201,7 @@ async def test_keys_wait_for_rows_three_seconds_and_once(make_app: MakeApp) -> N
 
 @pytest.fixture
 def let_go(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """What holds the documents of a what-if back, however long somebody waits."""
+    """Return the event that releases the documents of a what-if."""
     event, add_to = asyncio.Event(), DocumentReader.add_to
 
     async def held(reader: DocumentReader, sheet: Sheet, opening: Opening) -> Made:
@@ -213,7 +213,7 @@ def let_go(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 
 
 async def ask_once(asked: asyncio.Event, screen: FrameScreen) -> None:
-    """Open something in front of a screen as soon as somebody is to be asked."""
+    """Open the help on a screen once the event is set."""
     await asked.wait()
     screen.app.push_screen(HelpScreen(screen, ()))
 

@@ -28,7 +28,7 @@ def cells_of(table: RowTable) -> list[Sequence[Cell]]:
 
 
 def cut(cells: Sequence[Cell], placed: Placed) -> list[str]:
-    """Return what of a column is drawn cut."""
+    """Return the texts of a column that are cut."""
     return [text for text in (drawn(cell, placed) for cell in cells) if text_width(text) > placed.width]
 
 
@@ -40,7 +40,7 @@ def needed(title: str, cells: Sequence[Cell], placed: Placed) -> int:
 
 
 def cut_for_nothing(table: RowTable) -> list[str]:
-    """Return what is cut while the edge, or columns beside it, have cells to spare."""
+    """Return the texts that are cut although the edge or other columns have cells to spare."""
     layout, cells, headings = layout_of(table), cells_of(table), table.headings
     blank = max(table.scrollable_content_region.width - layout.width, 0)
     wanted = (needed(headings[placed.index].title, cells[placed.index], placed) for placed in layout.columns)

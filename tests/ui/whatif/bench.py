@@ -1,4 +1,4 @@
-"""The what-if over the demo cluster, standing still."""
+"""The what-if over the frozen demo cluster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def counting_replayer(tell: Callable[[Answer], None], shared_base: SharedBase) -
 
 
 class HandClock:
-    """Stands still until it is put forward."""
+    """A clock that a test moves."""
 
     def __init__(self) -> None:
         self._now_ns = NOW_NS
@@ -42,7 +42,7 @@ class HandClock:
 
 
 def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have pictures say how long an answer took, whatever it took."""
+    """Let pictures show durations of answers that do not depend on the machine."""
     monkeypatch.setattr("karptui.serving.session.Replayer", counting_replayer)
 
 
@@ -107,7 +107,7 @@ async def control(pilot: Pilot[Any], title: str, *keys: str) -> None:
 
 
 def value(pilot: Pilot[Any], title: str) -> str:
-    """Return what a quick edit shows."""
+    """Return the text of a quick edit."""
     controls = pilot.app.screen.query_one(ControlList).controls
     return next(control.value for control in controls if control.title == title)
 
