@@ -26,7 +26,7 @@ from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import unready_because
 from karptui.session.removed_node import RemovedNode, removed_node
-from karptui.session.verdict import kept_apart
+from karptui.session.verdict_nodes import kept_apart
 from karptui.sources.history.store import History, is_history
 from karptui.state.cluster import inventory_of
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS

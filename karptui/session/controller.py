@@ -14,8 +14,9 @@ from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.rules import is_older
 from karptui.kube.timestamps import MINUTE_NS
 from karptui.session.status import seen_ns
+from karptui.verdict.case import Controller
 from karptui.verdict.controller import LEASE_GRACE_NS, has_leader, is_running
-from karptui.verdict.finding import Controller, ControllerPod
+from karptui.verdict.finding import ControllerPod
 
 if TYPE_CHECKING:
     from karptui.karpenter.controller import ControllerInfo

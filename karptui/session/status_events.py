@@ -14,8 +14,8 @@ from karptui.kube.objects import Event, controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import MINUTE_NS
 from karptui.provisioning.reporter import Pause, no_pause, with_pauses
+from karptui.verdict.case import Unobserved
 from karptui.verdict.creation import FAILED_CREATE
-from karptui.verdict.finding import Unobserved
 
 if TYPE_CHECKING:
     from karptui.session.cluster_view import ClusterView

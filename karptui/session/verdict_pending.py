@@ -32,8 +32,8 @@ from karptui.session.pools import limit_uses
 from karptui.session.readiness import may_list_events
 from karptui.session.types_of_pools import types_of_pool
 from karptui.state.cluster import inventory_of
-from karptui.verdict.finding import LimitLine, PendingLine
-from karptui.verdict.launches import REGISTRATION_TTL_NS
+from karptui.verdict.case import LimitLine, PendingLine
+from karptui.verdict.joining import REGISTRATION_TTL_NS
 
 if TYPE_CHECKING:
     from karptui.karpenter.nodepool import NodePool

@@ -9,14 +9,8 @@ from typing import Final
 
 from karptui.advice.catalogue import BY_ID
 from karptui.advice.finding import Finding
-from karptui.verdict.finding import (
-    NOTHING_PENDING,
-    ClusterFinding,
-    FindingCode,
-    FindingSeverity,
-    PendingLine,
-    VerdictCase,
-)
+from karptui.verdict.case import PendingLine, VerdictCase
+from karptui.verdict.finding import NOTHING_PENDING, ClusterFinding, FindingCode, FindingSeverity
 from karptui.verdict.pending_pods import PendingPods, expected_on, of_pools
 
 COVERED_RULES: Final = frozenset(

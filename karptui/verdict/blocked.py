@@ -1,4 +1,4 @@
-"""Findings about blocked nodes, and about nodes whose deletion takes long for no known reason."""
+"""Findings about rules that block the disruption of nodes."""
 
 from __future__ import annotations
 
@@ -10,29 +10,13 @@ from karptui.disruption.churn.moves import EVICTED, is_eviction
 from karptui.disruption.codes import CODES, Blocker, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.do_not_disrupt import protects_node
-from karptui.disruption.drain import LONG_NS, Hold
 from karptui.disruption.joint_saving import JointSaving, NodeSaving, joint_saving
-from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
-from karptui.karpenter.labels import TERMINATION_FINALIZER
-from karptui.karpenter.nodeclaim import DRAINED, DrainStage, deletion_stage
 from karptui.kube.group import group_by
 from karptui.kube.selectors import LabelSelector
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.kube.workload import PodDisruptionBudget
-from karptui.provisioning.pool_order import usable_pools
-from karptui.verdict.controller import has_leader, is_running
-from karptui.verdict.finding import (
-    ClusterFinding,
-    CountBound,
-    FindingCode,
-    FindingSeverity,
-    Leaving,
-    Manner,
-    PdbCounts,
-    VerdictCase,
-    VerdictNode,
-)
-from karptui.verdict.pending_pods import folded_by_namespace
+from karptui.verdict.case import VerdictCase, VerdictNode
+from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity, Manner, PdbCounts
 from karptui.verdict.upcoming import forced_end_ns
 
 BRIEF_NS: Final = 5 * MINUTE_NS
@@ -41,14 +25,13 @@ ADVANCED_NS: Final = 10 * MINUTE_NS
 """A drain that evicts one pod after the other takes this long for each: until its successor is ready."""
 ENDS_SOON_NS: Final = HOUR_NS
 """Protection that ends within this time needs no action."""
-_HELD: Final = {
+HELD: Final = {
     WhyCode.DND: (FindingCode.POD_DND, "blockers", "kind=do-not-disrupt"),
     WhyCode.NODE_DND: (FindingCode.NODE_DND, "blockers", "kind=node*"),
     WhyCode.PDB: (FindingCode.PDB, "blockers", "kind=*PDB*"),
     WhyCode.BUDGET: (FindingCode.BUDGET, "budgets", ""),
     WhyCode.REPAIR: (FindingCode.REPAIR_HELD, "blockers", ""),
 }
-
 NAMED_HOLDERS: Final = frozenset({WhyCode.DND, WhyCode.NODE_DND, WhyCode.PDB})
 """Blockers whose finding mentions that their nodes are drifted."""
 
@@ -73,7 +56,7 @@ def _split_by_drain(why: WhyCode, lines: Sequence[VerdictNode]) -> list[list[Ver
     parts: list[tuple[set[str], list[VerdictNode]]] = []
     states = group_by(lines, lambda line: (_drains(line), _initiators([line]), _ends_ns(line, why) is None))
     for part in states.values():
-        names, joined = {_name(b, _HELD[why][0]) for line in part for b in own_blockers(line, why)}, part
+        names, joined = {_name(b, HELD[why][0]) for line in part for b in own_blockers(line, why)}, part
         for other in [other for other in parts if not names.isdisjoint(other[0])]:
             parts.remove(other)
             names, joined = names | other[0], [*other[1], *joined]
@@ -100,12 +83,12 @@ def holder_of(line: VerdictNode) -> WhyCode | None:
     if findings is None or not findings.is_held or (findings.freed is not None and not findings.freed.goes):
         # A blocker of a node that would stay anyway costs nothing.
         return None
-    why = _holder(line)
+    why = holder(line)
     # A drifted node counts for its NodePool's drift, and an unhealthy one for being so.
     is_drift = findings.why.method == Method.DRIFT
     if why is WhyCode.BUDGET and (is_drift or is_repair(line) or line.not_ready_ns is not None):
         return None
-    return why if why in _HELD else None
+    return why if why in HELD else None
 
 
 def is_repair(line: VerdictNode) -> bool:
@@ -126,7 +109,7 @@ def manner_of(line: VerdictNode, why: WhyCode, case: VerdictCase) -> Manner:
 
 
 def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case: VerdictCase) -> ClusterFinding:
-    code, screen, filter_text = _HELD[why]
+    code, screen, filter_text = HELD[why]
     blockers = [blocker for line in lines for blocker in own_blockers(line, why)]
     ends = [_ends_ns(line, why) for line in lines]
     until = None if None in ends else max(end for end in ends if end is not None)
@@ -288,180 +271,12 @@ def _method(lines: Sequence[VerdictNode]) -> str:
     return methods.pop() if len(methods) == 1 else ""
 
 
-def _holder(line: VerdictNode) -> WhyCode | None:
+def holder(line: VerdictNode) -> WhyCode | None:
     """Return the code of a node's blocker; for a draining node, the blocker of its drain."""
     if line.findings is None:
         return None
     why = line.findings.why
     return why.codes[1] if why.code is WhyCode.DRAIN and len(why.codes) > 1 else why.code
-
-
-_ENDED_BY_GRACE: Final = frozenset(
-    {
-        Leaving.WAITS,
-        Leaving.ENDING,
-        Leaving.EVICTED,
-        Leaving.UNEVICTED,
-        Leaving.WEBHOOK,
-        Leaving.UNDRAINED,
-        Leaving.DRAINING,
-        Leaving.VOLUMES,
-    }
-)
-"""Stages that terminationGracePeriod ends."""
-
-
-def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield findings for nodes whose deletion takes long, without those reported as blocked."""
-    groups: dict[tuple[Leaving, Manner], list[VerdictNode]] = {}
-    acts = bool(case.controller.pods) and is_running(case.controller) and has_leader(case.controller)
-    for line in case.nodes:
-        is_long = line.deleted_ns is not None and case.now_ns - line.deleted_ns >= LONG_NS
-        if not is_long or (_holder(line) in _HELD and line.findings is not None and line.findings.is_held):
-            continue
-        stage = _leaving(line, sees_nodes=case.sees_nodes, sees_claims=case.sees_claims)
-        if stage is Leaving.EVICTED and acts and "PodDisruptionBudgets" not in case.hidden:
-            stage = Leaving.UNEVICTED
-        if stage in (Leaving.EVICTED, Leaving.UNEVICTED) and case.eviction_webhook:
-            stage = Leaving.WEBHOOK
-        if stage is Leaving.UNKNOWN and line.closed_pdbs:
-            stage = Leaving.PDB
-        groups.setdefault((stage, _end_manner(line, stage, case.now_ns)), []).append(line)
-    for (stage, ended), lines in groups.items():
-        of_line = _own_end_ns if ended is Manner.OWN_GRACE else _forced_ns
-        ends = [end for line in lines if (end := of_line(line)) is not None]
-        drains = [line.findings.drain for line in lines if line.findings is not None]
-        pods = [
-            pod.pod.key
-            for drain in drains
-            if drain is not None
-            for pod in drain.holders
-            if stage is not Leaving.ENDING or pod.hold is Hold.TERMINATING
-        ]
-        webhook = case.eviction_webhook if stage is Leaving.WEBHOOK else ()
-        pdbs = sorted({key for line in lines for key in line.closed_pdbs}) if stage is Leaving.PDB else ()
-        is_without_claims = all(line.claim is None for line in lines)
-        yield ClusterFinding(
-            severity=FindingSeverity.INFO if ended is Manner.OWN_GRACE else FindingSeverity.WARNING,
-            code=FindingCode.LEAVING,
-            price_per_hour=sum_of(line.per_hour for line in lines) if stage is not Leaving.FINALIZER else None,
-            is_partial=lacks_some(line.per_hour for line in lines if line.has_node),
-            reasons=webhook
-            or tuple(pdbs)
-            or tuple(dict.fromkeys(name for line in lines for name in _foreign_finalizers(line))),
-            since_ns=min((line.deleted_ns for line in lines if line.deleted_ns is not None), default=None),
-            until_ns=max(ends, default=None) if stage in _ENDED_BY_GRACE else None,
-            objects=tuple(_object(line) for line in lines),
-            names=(*(line.name for line in lines), *folded_by_namespace(pods)),
-            nodes=len(lines),
-            pods=len(pods),
-            pools=tuple(sorted({line.pool for line in lines if line.pool})),
-            detail=stage,
-            manner=Manner.SEVERAL_ENDS if ended is Manner.PLAIN and len(set(ends)) > 1 else ended,
-            screen="nodes" if is_without_claims else "claims",
-        )
-
-
-def all_leaving(case: VerdictCase) -> Iterator[ClusterFinding]:
-    """Yield a finding if no node takes new pods and none starts; an error if pods need a node."""
-    nodes = [line for line in case.nodes if line.has_node]
-    is_all = all(line.goes or line.is_cordoned for line in nodes)
-    is_known = case.sees_nodes and case.sees_claims
-    if not nodes or not is_all or not is_known or any(map(_starts, case.nodes)):
-        return
-    going = [line for line in nodes if line.goes]
-    pods, pools = sum(line.pods for line in going), tuple(pool.name for pool in usable_pools(case.pools))
-    manner, severity = Manner.PLAIN, FindingSeverity.WARNING
-    if len(going) < len(nodes):
-        manner = Manner.SOME_CORDONED if going else Manner.ALL_CORDONED
-    elif not pods and case.sees_pods:
-        severity = FindingSeverity.INFO
-    if pods and not pools and case.sees_pools:
-        severity = FindingSeverity.ERROR
-    yield ClusterFinding(
-        severity=severity,
-        code=FindingCode.ALL_LEAVING,
-        since_ns=min((line.deleted_ns for line in nodes if line.deleted_ns is not None), default=None),
-        objects=tuple(_object(line) for line in nodes),
-        names=pools,
-        nodes=len(nodes),
-        pods=pods,
-        detail="" if case.sees_pods and case.sees_pools else "hidden",
-        manner=manner,
-        screen="claims" if going else "nodes",
-    )
-
-
-def _starts(line: VerdictNode) -> bool:
-    """Return whether a node is launching; a registered NodeClaim without node lost it."""
-    claim = line.claim
-    return not line.has_node and claim is not None and not line.goes and not claim.is_true("Registered")
-
-
-def _object(line: VerdictNode) -> str:
-    return f"Node/{line.name}" if line.has_node or line.claim is None else f"NodeClaim/{line.claim.name}"
-
-
-def _forced_ns(line: VerdictNode) -> int | None:
-    """Return the latest time at which terminationGracePeriod ends a drain; None without one."""
-    deadline = deadline_of(line.claim) if line.claim is not None else None
-    return None if deadline is None else deadline.at_ns + STUCK_ALLOWANCE_NS
-
-
-def _own_end_ns(line: VerdictNode) -> int | None:
-    """Return the end of the longest grace period of a node's pods, if its drain waits only for terminating pods."""
-    holders = line.findings.drain.holders if line.findings is not None and line.findings.drain is not None else ()
-    if any(pod.hold is not Hold.TERMINATING for pod in holders):
-        return None
-    return max((pod.pod.deletion_ns for pod in holders), default=None)
-
-
-def _end_manner(line: VerdictNode, stage: Leaving, now_ns: int) -> Manner:
-    """Return whether a node's wait ends automatically, or should have ended."""
-    if stage not in _ENDED_BY_GRACE:
-        return Manner.PLAIN
-    end, own_end = _forced_ns(line), _own_end_ns(line) if stage is Leaving.ENDING else None
-    if own_end is not None and now_ns < own_end and (end is None or own_end <= end):
-        return Manner.OWN_GRACE
-    if end is None:
-        return Manner.NEVER
-    return Manner.PLAIN if end > now_ns else Manner.OVERDUE
-
-
-def _foreign_finalizers(line: VerdictNode) -> tuple[str, ...]:
-    """Return the other controllers' finalizers of a Node without Karpenter's own: the instance is terminated."""
-    finalizers = line.node.finalizers if line.node is not None and line.node.is_deleting else ()
-    return () if TERMINATION_FINALIZER in finalizers else finalizers
-
-
-def _leaving(line: VerdictNode, *, sees_nodes: bool, sees_claims: bool) -> Leaving:
-    """Return the deletion stage of a node."""
-    claim = line.claim
-    if claim is None and not sees_claims:
-        return Leaving.UNKNOWN
-    if claim is None or not claim.is_deleting:
-        return Leaving.NODE_ALONE
-    stage, _ = deletion_stage(claim, line.node)
-    if stage is DrainStage.INSTANCE:
-        return Leaving.FINALIZER if _foreign_finalizers(line) else Leaving.INSTANCE
-    if not line.has_node and sees_nodes:
-        reference = claim.node_class_ref
-        # Rule: IsManaged in Karpenter's pkg/utils/nodeclaim, since 1.1; v1beta1 allowed an empty group and kind.
-        is_managed = (reference.group and reference.kind) or not reference.name
-        return Leaving.NO_NODE if is_managed else Leaving.UNMANAGED
-    if stage is DrainStage.VOLUMES:
-        return Leaving.VOLUMES
-    drain = line.findings.drain if line.findings is not None else None
-    if drain is None:
-        return Leaving.DRAINING if stage is DrainStage.DRAINING else Leaving.WAITS
-    holds = {pod.hold for pod in drain.holders}
-    if Hold.TERMINATING in holds:
-        return Leaving.ENDING
-    if stage is DrainStage.DELETING:
-        return Leaving.WAITS
-    if claim.condition(DRAINED) is None and not holds:
-        return Leaving.UNKNOWN
-    return Leaving.EVICTED if holds else Leaving.UNDRAINED
 
 
 def is_simulating(lines: Iterable[VerdictNode]) -> bool:

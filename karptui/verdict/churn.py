@@ -16,8 +16,9 @@ from karptui.kube.group import group_by
 from karptui.kube.objects import Event, condition_of
 from karptui.kube.taints import HARD_EFFECTS, Taint
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
-from karptui.verdict.launches import ended_early
+from karptui.verdict.case import VerdictCase
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner
+from karptui.verdict.joining import ended_early
 from karptui.verdict.pending_pods import key_of
 
 FEWEST_INTERRUPTED: Final = 5

@@ -10,16 +10,8 @@ from karptui.disruption.churn.life import Removal
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.pending.causes import FAULTY, Cause
-from karptui.verdict.finding import (
-    ClusterFinding,
-    Controller,
-    ControllerPod,
-    FindingCode,
-    FindingSeverity,
-    Manner,
-    PendingLine,
-    VerdictCase,
-)
+from karptui.verdict.case import Controller, PendingLine, VerdictCase
+from karptui.verdict.finding import ClusterFinding, ControllerPod, FindingCode, FindingSeverity, Manner
 from karptui.verdict.pending_pods import PendingPods, folded_by_namespace, key_of, pods_of
 
 SCALED_UP: Final = "TriggeredScaleUp"

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from karptui.kube.objects import Event
 from karptui.kube.timestamps import ABSENT_NS, MINUTE_NS
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
+from karptui.verdict.case import VerdictCase
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner
 
 FAILED_CREATE: Final = "FailedCreate"
 RECENT_NS: Final = 20 * MINUTE_NS

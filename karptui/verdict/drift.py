@@ -19,7 +19,8 @@ from karptui.disruption.termination import Initiator
 from karptui.kube.resources import NODES
 from karptui.kube.timestamps import MINUTE_NS
 from karptui.verdict.blocked import NAMED_HOLDERS, closed_reasons, holder_of, manner_of, own_blockers, users_of
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
+from karptui.verdict.case import VerdictCase, VerdictNode
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner
 from karptui.verdict.launches import DRIFT_PATIENCE_NS
 from karptui.verdict.pending_pods import folded_by_namespace, key_of
 

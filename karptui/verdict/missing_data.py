@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
+from karptui.verdict.case import VerdictCase
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner
 
 
 def missing_data(case: VerdictCase) -> Iterator[ClusterFinding]:

@@ -10,7 +10,8 @@ from karptui.disruption.static_drift import is_refillable
 from karptui.karpenter.nodepool import NodePool
 from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reason
 from karptui.verdict.blocked import lacks_some, sum_of
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
+from karptui.verdict.case import VerdictCase, VerdictNode
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner
 from karptui.verdict.launches import is_being_checked
 
 

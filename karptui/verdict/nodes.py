@@ -22,20 +22,13 @@ from karptui.kube.quantity import NANO
 from karptui.kube.resources import nano
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
+from karptui.verdict.case import PendingLine, VerdictCase, VerdictNode
 from karptui.verdict.churn import is_foreign
-from karptui.verdict.containers import PROPERTIES, SYSTEM_OOM, only_zone
 from karptui.verdict.controller import is_running
-from karptui.verdict.finding import (
-    ClusterFinding,
-    FindingCode,
-    FindingSeverity,
-    Manner,
-    PendingLine,
-    Shared,
-    VerdictCase,
-    VerdictNode,
-)
-from karptui.verdict.launches import ended_early
+from karptui.verdict.crashing import SYSTEM_OOM
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, Shared
+from karptui.verdict.joining import ended_early
+from karptui.verdict.late_pods import PROPERTIES, only_zone
 from karptui.verdict.pending_pods import PendingPods, folded_by_namespace, pods_of
 
 SICK_NS: Final = 10 * MINUTE_NS

@@ -8,7 +8,8 @@ from karptui.kube.group import group_by
 from karptui.kube.objects import Event
 from karptui.pending.causes import Cause
 from karptui.pending.groups import folded_name
-from karptui.verdict.finding import ClusterFinding, Explained, FindingCode, FindingSeverity, Manner, PendingLine
+from karptui.verdict.case import PendingLine
+from karptui.verdict.finding import ClusterFinding, Explained, FindingCode, FindingSeverity, Manner
 
 
 class PendingPods:

@@ -12,16 +12,11 @@ from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import LAUNCH_PATIENCE_NS, NodeClaim
 from karptui.pending.causes import Cause
 from karptui.verdict.blocked import is_simulating, lacks_some, saving_of
-from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity, VerdictCase
-from karptui.verdict.launches import (
-    failing_pools,
-    recent_refusals,
-    refusal_message,
-    stopping_refusal,
-    unsynced_claims,
-    waits_for_claims,
-)
+from karptui.verdict.case import VerdictCase
+from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity
+from karptui.verdict.joining import failing_pools, waits_for_claims
 from karptui.verdict.pending_pods import PendingPods
+from karptui.verdict.refusals import recent_refusals, refusal_message, stopping_refusal, unsynced_claims
 
 _UNLEARNED: Final = re.compile(r"iamInstanceProfile|InvalidLaunchTemplate\w*\.NotFound")
 """In refusals of the first minute: EC2 has not learned yet of an instance profile or a launch template."""

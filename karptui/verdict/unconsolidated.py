@@ -9,15 +9,8 @@ from typing import Final
 from karptui.disruption.events import UNCONSOLIDATABLE, unlisted_type
 from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
 from karptui.verdict.blocked import lacks_some, sum_of
-from karptui.verdict.finding import (
-    Apart,
-    ClusterFinding,
-    FindingCode,
-    FindingSeverity,
-    Manner,
-    VerdictCase,
-    VerdictNode,
-)
+from karptui.verdict.case import VerdictCase, VerdictNode
+from karptui.verdict.finding import Apart, ClusterFinding, FindingCode, FindingSeverity, Manner
 
 _REQUIRED: Final = (Apart.ANTI_AFFINITY, Apart.SPREAD, Apart.MIN_VALUES)
 """Rules that hold whatever Karpenter's settings are."""

@@ -17,7 +17,8 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.group import group_by
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, parse_timestamp
 from karptui.provisioning.pool_order import usable_pools
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase, VerdictNode
+from karptui.verdict.case import VerdictCase, VerdictNode
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner
 from karptui.verdict.pending_pods import folded_by_namespace
 
 EXPIRY_HORIZON_NS: Final = 24 * HOUR_NS

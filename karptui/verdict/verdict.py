@@ -10,14 +10,17 @@ from msgspec.structs import replace
 from karptui.disruption.codes import Code
 from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.verdict.advice import SEPARATE_RULES, advice_findings, urgent_advice
-from karptui.verdict.blocked import all_leaving, held, leaving_for_long
+from karptui.verdict.blocked import held
+from karptui.verdict.case import VerdictCase
 from karptui.verdict.churn import churn_findings
 from karptui.verdict.containers import container_findings
 from karptui.verdict.controller import controller_findings, has_leader, is_running
 from karptui.verdict.creation import creation_findings, stopped_controllers
 from karptui.verdict.drift import drift_findings
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, VerdictCase
-from karptui.verdict.launches import launch_findings, without_expected
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner
+from karptui.verdict.joining import without_expected
+from karptui.verdict.launches import launch_findings
+from karptui.verdict.leaving import all_leaving, leaving_for_long
 from karptui.verdict.missing_data import missing_data
 from karptui.verdict.nodepools import gone_pools, nodepool_findings
 from karptui.verdict.nodes import node_findings

@@ -17,7 +17,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.status_events import events_of_jobs, events_of_pods, events_of_workloads, unobserved
 from karptui.session.webhooks import EVICTIONS, NODECLAIMS, REGISTRATIONS, DeadWebhook, dead_webhook
 from karptui.sources.source import Phase
-from karptui.verdict.finding import Unobserved
+from karptui.verdict.case import Unobserved
 from tests.builders import MINUTE_NS, NOW_NS, a_pod, an_event, an_owner
 from tests.builders.clusters import state_of
 from tests.ui.fleet import status

@@ -33,7 +33,8 @@ from karptui.session.verdict_pending import pending_lines
 from karptui.sources.snapshot.source import put_all
 from karptui.sources.source import Mailbox, Phase
 from karptui.verdict import upcoming
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner, PendingLine
+from karptui.verdict.case import PendingLine
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
 from karptui.views.verdict.sentence import pending_reasons, sentence
 from tests.builders import (
     HOUR_NS,

@@ -18,20 +18,9 @@ from karptui.kube.taints import Taint, Toleration
 from karptui.kube.timestamps import format_second
 from karptui.kube.workload import DaemonSet
 from karptui.pending.causes import Cause
+from karptui.verdict.case import Controller, LimitLine, PendingLine, StartingPod, VerdictCase, VerdictNode
 from karptui.verdict.creation import read_refusal
-from karptui.verdict.finding import (
-    ClusterFinding,
-    Controller,
-    ControllerPod,
-    FindingCode,
-    FindingSeverity,
-    LimitLine,
-    Manner,
-    PendingLine,
-    StartingPod,
-    VerdictCase,
-    VerdictNode,
-)
+from karptui.verdict.finding import ClusterFinding, ControllerPod, FindingCode, FindingSeverity, Manner
 from karptui.verdict.verdict import verdict_of
 from karptui.views.verdict.sentence import sentence
 from tests.builders import (

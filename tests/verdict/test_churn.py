@@ -10,9 +10,9 @@ from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
 from karptui.kube.objects import Event
 from karptui.kube.taints import Taint
+from karptui.verdict.case import VerdictCase, VerdictNode
 from karptui.verdict.churn import churn_findings
 from karptui.verdict.controller import MANY_DESCHEDULED, controller_findings
-from karptui.verdict.finding import VerdictCase, VerdictNode
 from karptui.verdict.pending_pods import PendingPods
 from karptui.views.verdict.sentence import sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_nodepool, an_event

@@ -9,17 +9,17 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.kube.taints import Taint, Toleration
+from karptui.verdict.case import OutlivedPod, StartingPod, VerdictCase, VerdictNode
 from karptui.verdict.containers import (
-    crashing_findings,
     outlived_findings,
     rejected_findings,
-    relapsing_findings,
-    starting_findings,
     unended_findings,
     unready_findings,
     waiting_findings,
 )
-from karptui.verdict.finding import ClusterFinding, OutlivedPod, StartingPod, VerdictCase, VerdictNode
+from karptui.verdict.crashing import crashing_findings, relapsing_findings
+from karptui.verdict.finding import ClusterFinding
+from karptui.verdict.starting import starting_findings
 from karptui.verdict.verdict import verdict_of
 from karptui.views.verdict.sentence import sentence
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_daemonset, a_node, a_nodeclaim, an_event

@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.kube.objects import Event
-from karptui.verdict.finding import FindingSeverity, PendingLine, VerdictCase, VerdictNode
+from karptui.verdict.case import PendingLine, VerdictCase, VerdictNode
+from karptui.verdict.finding import FindingSeverity
 from karptui.verdict.nodes import node_findings
 from karptui.verdict.pending_pods import PendingPods
 from karptui.views.verdict.sentence import sentence

@@ -17,19 +17,9 @@ from karptui.kube.objects import Condition
 from karptui.pending.causes import Cause
 from karptui.session.events import transitions
 from karptui.session.nodes import NodeEntry
-from karptui.verdict.finding import (
-    ClusterFinding,
-    CountBound,
-    FindingCode,
-    FindingSeverity,
-    Leaving,
-    LimitLine,
-    Manner,
-    PendingLine,
-    VerdictCase,
-    VerdictNode,
-)
-from karptui.verdict.launches import refusal_message
+from karptui.verdict.case import LimitLine, PendingLine, VerdictCase, VerdictNode
+from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity, Leaving, Manner
+from karptui.verdict.refusals import refusal_message
 from karptui.verdict.verdict import verdict_of
 from karptui.views.nodes.status import node_status
 from karptui.views.row import Tone
