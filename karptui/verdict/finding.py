@@ -449,7 +449,7 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     agent: tuple[str, ...] = ()
     """DaemonSet that its nodes lack, and their taints that it does not tolerate; without any it selects other nodes."""
     failing: tuple[str, ...] = ()
-    """The DaemonSet whose pods fail on these nodes, and their waiting reason."""
+    """The DaemonSet whose pods fail on these nodes, their waiting reason, and the pods."""
     apart: tuple[str, ...] = ()
     """Property that only its nodes have, a `Shared`, and its value."""
     overlays: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ from karptui.pending.causes import Cause
 from karptui.provisioning.pool_order import served_pools
 from karptui.verdict.agents import SHARED_WORDS, absent_agent
 from karptui.verdict.blocked import lacks_some, sum_of, why_not_ready
-from karptui.verdict.case import PendingLine, VerdictCase, VerdictNode
+from karptui.verdict.case import PendingLine, StartingPod, VerdictCase, VerdictNode
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, Shared
 from karptui.verdict.late_pods import PROPERTIES
 from karptui.verdict.pending_pods import PendingPods, expected_on
@@ -42,6 +42,8 @@ _UNREGISTERED: Final = "RegistrationFailed"
 _NETWORK_AGENTS: Final = frozenset({"antrea", "aws-node", "calico", "canal", "cilium", "flannel", "kindnet", "weave"})
 """Names of CNI DaemonSets, or words in them; next to ``aws-node`` others enforce policies only."""
 _NO_NETWORK: Final = "NetworkPluginNotReady"
+_OF_DEVICES: Final = frozenset({"plugin", "driver"})
+"""Words in the names of DaemonSets that register devices; others only use them."""
 _DENIED: Final = re.compile(r"failed to call (\S+) due to missing permissions")
 _NO_CIDR: Final = "CIDRNotAvailable"
 """Reason of the controller manager's events about nodes that get no part of the cluster's range for pods."""
@@ -344,7 +346,7 @@ def not_initialized(case: VerdictCase, pending: PendingPods) -> Iterator[Cluster
                 o.name for o in case.overlays if not o.capacity.keys().isdisjoint(obstacles.missing_resources)
             ),
             agent=_missing_agent(case, lines[0]),
-            failing=_failing_agent(case, lines),
+            failing=_failing_agent(case, lines, obstacles.text),
             pending=explained,
             screen="claims",
         )
@@ -377,18 +379,26 @@ def _missing_agent(case: VerdictCase, line: VerdictNode) -> tuple[str, ...]:
     return absent_agent(case, line, is_agent)
 
 
-def _failing_agent(case: VerdictCase, lines: Sequence[VerdictNode]) -> tuple[str, ...]:
-    """Return the CNI DaemonSet whose pods all fail on nodes without a network, and their waiting reason."""
-    if _NO_NETWORK not in why_not_ready(lines):
-        return ()
-    failing: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+def _failing_agent(case: VerdictCase, lines: Sequence[VerdictNode], obstacle: str) -> tuple[str, ...]:
+    """Return the DaemonSet whose pods fail on nodes without a network or device, their waiting reason, and the pods.
+
+    Without a network it is the CNI plugin; without a device, such as ``nvidia.com/gpu``, its plugin or driver.
+    """
+    lacks_network = _NO_NETWORK in why_not_ready(lines)
+    devices = {*re.findall(r"\w+", obstacle)} - SHARED_WORDS - _OF_DEVICES
+    failing: defaultdict[tuple[str, str], list[StartingPod]] = defaultdict(list)
     for pod in (*case.crashing, *case.starting):
         kind, _, key = pod.owner.partition("/")
         name = key.rpartition("/")[2]
-        if kind == "DaemonSet" and pod.waiting_reason not in CREATING and _is_network_agent(name):
-            failing[key, pod.waiting_reason].add(pod.node)
+        words = set(name.split("-"))
+        is_agent = (lacks_network and _is_network_agent(name)) or (words & devices and words & _OF_DEVICES)
+        if kind == "DaemonSet" and pod.waiting_reason not in CREATING and is_agent:
+            failing[key, pod.waiting_reason].append(pod)
     nodes = {line.name for line in lines}
-    return next((agent for agent, hosts in failing.items() if nodes <= hosts), ())
+    for agent, pods in failing.items():
+        if nodes.issubset(pod.node for pod in pods):
+            return (*agent, *(f"Pod/{pod.key}" for pod in pods))
+    return ()
 
 
 def _is_network_agent(name: str) -> bool:

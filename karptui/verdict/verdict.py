@@ -106,12 +106,17 @@ _NAMES_WHY: Final = (FindingCode.STOPPED, FindingCode.LAUNCH_REFUSED, *_NAMES_PO
 
 
 def _without_repeats(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]:
-    """Return findings without repeats of why NodePools launch nothing."""
+    """Return findings without repeats of why NodePools launch nothing, and of pods that keep nodes from joining."""
     telling = [finding for finding in findings if finding.code in _NAMES_WHY]
     named = {name for finding in telling for name in finding.objects}
     is_named = any(finding.code in _NAMES_POOLS for finding in telling)
+    told = {name for finding in findings for name in finding.failing[2:]}
     distinct = []
     for finding in findings:
+        pods = [name for name in finding.objects if name.startswith("Pod/")]
+        repeats_pods = (
+            finding.manner is Manner.CRASHING and told.issuperset(pods) and not (finding.detail or finding.words)
+        )
         repeats_pools = finding.code is FindingCode.NO_NODEPOOLS and finding.manner is not Manner.STATIC and is_named
         repeats_advice = (
             finding.code is FindingCode.ADVICE
@@ -119,7 +124,7 @@ def _without_repeats(findings: Sequence[ClusterFinding]) -> list[ClusterFinding]
             and not SEPARATE_RULES.issuperset(finding.names)
             and named.issuperset(finding.objects)
         )
-        if not (repeats_pools or (repeats_advice and finding.objects)):
+        if not (repeats_pools or repeats_pods or (repeats_advice and finding.objects)):
             distinct.append(finding)
     return distinct
 

@@ -456,6 +456,27 @@ def test_the_network_agent_that_fails_on_all_nodes_without_a_network_is_named(
     assert (told in result) is is_told
 
 
+@pytest.mark.parametrize(("name", "reason", "obstacle", "is_told"), [
+    ("nvidia-device-plugin", "CrashLoopBackOff", 'Resource "nvidia.com/gpu" was requested but not registered', True),
+    ("neuron-device-plugin", "CrashLoopBackOff", "aws.amazon.com/neuron", True),
+    ("nvidia-device-plugin", "PodInitializing", "nvidia.com/gpu", False),
+    ("nvidia-device-plugin", "CrashLoopBackOff", "vpc.amazonaws.com/efa", False),
+    ("nvidia-dcgm-exporter", "CrashLoopBackOff", "nvidia.com/gpu", False),
+])  # fmt: skip
+def test_the_plugin_that_fails_on_nodes_without_its_device_is_named_once(
+    name: str, reason: str, obstacle: str, is_told: bool
+) -> None:
+    joined = a_condition("Registered", since_ns=NOW_NS - 34 * MINUTE_NS)
+    waits = Condition(type="Initialized", status="Unknown", reason="ResourceNotRegistered", message=obstacle)
+    claim = a_nodeclaim(name="n", node_name="n", conditions=(joined, waits))
+    line = VerdictNode("n", "general", claim, has_node=True, node=a_node(name="n"))
+    pod = StartingPod("k/p", "n", NOW_NS - HOUR_NS, reason, owner=f"DaemonSet/k/{name}", controller="uid")
+    found = findings(nodes=[line], crashing=[pod])
+    told = f", and the pods of DaemonSet k/{name} there do not run"
+    assert (told in text(found[FindingCode.NOT_INITIALIZED])) is is_told
+    assert (FindingCode.PODS_NOT_STARTING in found) is not is_told
+
+
 @pytest.mark.parametrize(("spec", "why"), [
     ({"amiFamily": "Custom"}, ": EC2NodeClass batch has amiFamily Custom and no userData, so nothing but the AMI"),
     ({"amiFamily": "Custom", "userData": "join"}, "; Karpenter gives up"),

@@ -181,7 +181,7 @@ def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         promise = verb(len(finding.overlays), "promises", "promise")
         why += f", which {of_kind('NodeOverlay', finding.overlays)} {promise}"
     if finding.failing:
-        daemonset, reason = finding.failing
+        daemonset, reason = finding.failing[:2]
         why += f", and the pods of DaemonSet {daemonset} there do not run ({reason})"
     why += absent_agent(finding)
     still = f"{verb(finding.nodes, 'is', 'are')} still not initialized{after(finding, now_ns)}"
