@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -101,6 +102,10 @@ def node_key(claim: NodeClaim | None, node_name: str) -> str:
     return claim_key(claim.name) if claim is not None else f"node/{node_name}"
 
 
+UNREGISTERED: Final = re.compile(r'Resource "([^"]+)" was requested but not registered')
+"""Message of the condition Initialized about a device that the node lacks."""
+
+
 class InitializationObstacles(NamedTuple):
     """Reasons why a registered node is not initialized."""
 
@@ -130,11 +135,14 @@ def initialization_obstacles(claim: NodeClaim, node: Node) -> InitializationObst
     missing = tuple(
         name for name, amount in claim.requests.items() if amount.nano and not resources.nano(node.allocatable, name)
     )
+    message = condition.message if condition is not None else ""
+    if not missing and (unregistered := UNREGISTERED.fullmatch(message)) is not None:
+        missing = (unregistered[1],)
     vendors = {vendor for vendor, slash, _ in (name.partition("/") for name in missing) if slash and "." in vendor}
     return InitializationObstacles(
         missing,
         tuple(str(taint) for taint in node.taints if any(map(taint.matches, claim.startup_taints))),
-        condition.message if condition is not None else "",
+        message,
         tuple(n for n, amount in node.allocatable.items() if n.partition("/")[0] in vendors and amount.nano),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from functools import partial
@@ -12,7 +11,7 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.termination import WAVE_NS, Expiry, expiry_wave
-from karptui.karpenter.nodeclaim import REBOOTING, DrainStage
+from karptui.karpenter.nodeclaim import REBOOTING, UNREGISTERED, DrainStage
 from karptui.kube.timestamps import HOUR_NS
 from karptui.kube.units import age_text, count_text, counted, duration_text, instant_text, span_text
 from karptui.session.claims import ClaimEntry, ClaimStep
@@ -42,8 +41,6 @@ _BETWEEN: Final = (" · ", Tone.MUTED)
 
 
 _SHORT_WAITS: Final = {NOT_LAUNCHED: "the cloud provider's instance", NOT_REGISTERED: "the node to join the cluster"}
-_UNREGISTERED: Final = re.compile(r'Resource "([^"]+)" was requested but not registered')
-"""In Karpenter's words of a node that is not initialized: pkg/controllers/nodeclaim/lifecycle/initialization.go."""
 
 
 def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:
@@ -76,7 +73,7 @@ def short_wait(entry: ClaimEntry, now_ns: int) -> str:
         return f"{str(drain.stage).lower()}{pods}"
     if drain is not None and text.startswith("replacements to be ready"):
         return "replacements to be ready"
-    if (unregistered := _UNREGISTERED.fullmatch(text)) is not None:
+    if (unregistered := UNREGISTERED.fullmatch(text)) is not None:
         return f"{clean(unregistered[1])} to be registered"
     return _SHORT_WAITS.get(text, text)
 

@@ -452,7 +452,7 @@ def test_the_network_agent_that_fails_on_all_nodes_without_a_network_is_named(
     ]  # fmt: skip
     pods = [StartingPod(f"k/{name}", name, NOW_NS, reason, owner=owner, controller="uid") for name in nodes]
     result = text(findings(nodes=lines, crashing=pods)[FindingCode.NOT_INITIALIZED])
-    told = f", and the pods of DaemonSet {owner[10:]} there do not run ({reason})"
+    told = f", and DaemonSet {owner[10:]} does not run there ({reason})"
     assert (told in result) is is_told
 
 
@@ -472,7 +472,7 @@ def test_the_plugin_that_fails_on_nodes_without_its_device_is_named_once(
     line = VerdictNode("n", "general", claim, has_node=True, node=a_node(name="n"))
     pod = StartingPod("k/p", "n", NOW_NS - HOUR_NS, reason, owner=f"DaemonSet/k/{name}", controller="uid")
     found = findings(nodes=[line], crashing=[pod])
-    told = f", and the pods of DaemonSet k/{name} there do not run"
+    told = f", and DaemonSet k/{name} does not run there"
     assert (told in text(found[FindingCode.NOT_INITIALIZED])) is is_told
     assert (FindingCode.PODS_NOT_STARTING in found) is not is_told
 

@@ -182,7 +182,7 @@ def _not_initialized(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         why += f", which {of_kind('NodeOverlay', finding.overlays)} {promise}"
     if finding.failing:
         daemonset, reason = finding.failing[:2]
-        why += f", and the pods of DaemonSet {daemonset} there do not run ({reason})"
+        why += f", and DaemonSet {daemonset} does not run there ({reason})"
     why += absent_agent(finding)
     still = f"{verb(finding.nodes, 'is', 'are')} still not initialized{after(finding, now_ns)}"
     return f"{nodes} {still}{why}{pods_pending(finding)}"
