@@ -71,6 +71,8 @@ _PHRASES: Final = (
     "Awaiting AMI, Instance Profile, Security Group, and Subnet resolution",
     "Request limit exceeded",
     "Node not registered with cluster",
+    'Resource "',
+    '" was requested but not registered',
     "Node status is NotReady",
     "Kubelet stopped posting node status",
     "kubelet is posting ready status",

@@ -18,13 +18,18 @@ ORIGIN: Final = "Origin"
 """Values of the labels by which CI and batch systems name the origin of their pods."""
 PUBLIC: Final[Mapping[str, frozenset[str]]] = {
     "Namespace": frozenset({"default", "karpenter", "kube-node-lease", "kube-public", "kube-system"}),
+    "DaemonSet": frozenset(
+        {"antrea-agent", "aws-node", "calico-node", "canal", "cilium", "kindnet", "kube-flannel-ds", "kube-proxy"}
+        | {"ebs-csi-node", "efs-csi-node", "fsx-csi-node", "eks-pod-identity-agent", "weave-net"}
+        | {"neuron-device-plugin", "nvidia-device-plugin", "nvidia-device-plugin-daemonset", "nvidia-driver-daemonset"}
+    ),
     "PriorityClass": frozenset({"system-cluster-critical", "system-node-critical"}),
     "ServiceAccount": frozenset({"default"}),
     "Scheduler": frozenset({"default-scheduler"}),
     VALUE: frozenset({"true", "false", "karpenter"}),
     ORIGIN: frozenset({"true", "false"}),
 }
-"""Names that every cluster has, by kind."""
+"""Names that every cluster has, or those of public projects that findings read, by kind."""
 _IS_PUBLIC: Final[Mapping[str, Callable[[str], bool]]] = {
     "InstanceType": public.is_instance_type,
     "Region": public.is_region,
