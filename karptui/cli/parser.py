@@ -62,7 +62,7 @@ COMMANDS: Final = MappingProxyType(
 """Name and one line of every command; the module of the same name has ``configure(parser)`` and ``run(args)``."""
 LISTS: Final = frozenset({"nodes", "pods", "pending", "claims", "capacity", "budgets", "events"})
 """Commands that `karptui.cli.lists` declares instead."""
-FORMER_NAMES: Final = MappingProxyType({"unreached": "timeouts"})
+_FORMER_NAMES: Final = MappingProxyType({"unreached": "timeouts"})
 """Current name by former name of a command."""
 _PAST: Final = re.compile(r"-[0-9]")
 OPEN: Final = "open"
@@ -83,8 +83,8 @@ class _Parser(argparse.ArgumentParser):
     def format_help(self) -> str:
         """Return the help; what columns mean is looked up only here, as it takes the views."""
         if self.command is None:
-            hint = "`karptui COMMAND --help` explains a command."
-            self.epilog = f"commands:\n{_command_lines()}\n\n{hint}\n\n{epilog_of(None)}"
+            more = "`karptui COMMAND --help` explains a command."
+            self.epilog = f"commands:\n{_command_lines()}\n\n{more}\n\n{epilog_of(None)}"
         else:
             from karptui.cli.legends import legend_of
 
@@ -129,12 +129,12 @@ def module_of(command: str | None) -> Any:
 
 def unrecognized(command: str | None, unknown: Sequence[str]) -> str:
     flag = unknown[0].partition("=")[0]
-    if command is not None and has_flag(None, flag) and not any(has_flag(other, flag) for other in COMMANDS):
+    if command is not None and _has_flag(None, flag) and not any(_has_flag(other, flag) for other in COMMANDS):
         return f"{flag} is for the app, which opens without a command"
     return f"unrecognized arguments: {' '.join(unknown)}"
 
 
-def has_flag(command: str | None, flag: str) -> bool:
+def _has_flag(command: str | None, flag: str) -> bool:
     return any(flag in action.option_strings for action in actions_of(command))
 
 
@@ -177,7 +177,7 @@ def split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
     """
     words = list(argv)
     for index, name in enumerate(words):
-        word = FORMER_NAMES.get(name, name)
+        word = _FORMER_NAMES.get(name, name)
         if word == "--" or (index == 0 and not word.startswith("-") and word not in COMMANDS):
             break
         if word in COMMANDS and not (index and _takes_value(words[index - 1], word)):

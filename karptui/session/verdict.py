@@ -43,7 +43,7 @@ from karptui.verdict.churn import SCALED
 from karptui.verdict.controller import EVICTORS
 from karptui.verdict.creation import FAILED_CREATE
 from karptui.verdict.finding import ClusterFinding, FindingSeverity
-from karptui.verdict.pending_pods import key_of
+from karptui.verdict.pending_pods import key_of, object_of
 from karptui.verdict.verdict import verdict_of
 
 if TYPE_CHECKING:
@@ -62,9 +62,7 @@ def verdict_of_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> 
     metrics = view.evidence.metrics
     has_counters = metrics is not None and metrics.is_leader and metrics.started_at_ns > 0
     events = [*view.state.events.values(), *events_of_workloads(view, now_ns), *events_of_jobs(view, now_ns, pause)]
-    refused = {
-        f"{e.involved_kind}/{e.involved_namespace}/{e.involved_name}" for e in events if e.reason == FAILED_CREATE
-    }
+    refused = {object_of(event) for event in events if event.reason == FAILED_CREATE}
     created = creation_times(view, refused, pause)
     pods = pods_by_finding(view, pause)
     events += events_of_pods(view, pods.failed, pause)
@@ -181,7 +179,7 @@ def _pools_of_moved(view: ClusterView, pause: Pause) -> dict[str, set[str]]:
         return {}
     evictions = [event for event in view.state.events.values() if any(name in event.source for name in EVICTORS)]
     evicted = [key_of(event).rpartition("-")[0] for event in evictions]
-    scaled = [f"{e.involved_kind}/{key_of(e)}" for e in view.state.events.values() if e.reason == SCALED]
+    scaled = [object_of(event) for event in view.state.events.values() if event.reason == SCALED]
     pools = {name: set[str]() for name in (*evicted, *scaled, *(item.workload for item in report.moved))}
     pool_of, origins = {entry.name: entry.pool for entry in view.node_entries}, OriginIndex(view.owners)
     for pod in with_pauses([*view.state.pods.values()] if pools else (), pause):

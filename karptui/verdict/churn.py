@@ -19,7 +19,7 @@ from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.case import VerdictCase
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner
 from karptui.verdict.joining import ended_early
-from karptui.verdict.pending_pods import key_of
+from karptui.verdict.pending_pods import key_of, object_of
 
 FEWEST_INTERRUPTED: Final = 5
 """From this many interruptions of a NodePool within an hour on, they may be repeated."""
@@ -223,7 +223,7 @@ def _oscillating_workloads(case: VerdictCase) -> Iterator[ClusterFinding]:
     for key, times in counts.items():
         first_ns = min(event.first_ns for event in events[key])
         event = events[key][0]
-        own = {"", *(case.pools_of.get(f"{event.involved_kind}/{key_of(event)}") or names)}
+        own = {"", *(case.pools_of.get(object_of(event)) or names)}
         removed = [name for name in _removed_since(case, first_ns) if pool_in_name(name, names) in own]
         if min(times["up"], times["down"]) < FEWEST_SWINGS or len(removed) < FEWEST_SWINGS:
             continue
@@ -232,7 +232,7 @@ def _oscillating_workloads(case: VerdictCase) -> Iterator[ClusterFinding]:
             code=FindingCode.CHURN,
             since_ns=first_ns or None,
             objects=(
-                f"{event.involved_kind}/{key_of(event)}",
+                object_of(event),
                 *(f"NodeClaim/{name}" for name in removed),
             ),
             names=("", f"{event.involved_kind} {key_of(event)}"),

@@ -100,11 +100,11 @@ def _agent_of_others(case: VerdictCase, bad: Collection[str], good: Collection[s
     here = [line for line in case.nodes if line.name in bad]
     there = [line for line in case.nodes if line.name in good]
 
-    def serves_others(daemonset: DaemonSet) -> bool:
+    def serves_good_nodes_only(daemonset: DaemonSet) -> bool:
         is_needed = daemonset.key.startswith(KUBE_SYSTEM) and all(kept_off(daemonset, line) is None for line in there)
         return is_needed and all(kept_off(daemonset, line) is not None for line in here)
 
-    return absent_agent(case, here[0], serves_others) if here and there else ()
+    return absent_agent(case, here[0], serves_good_nodes_only) if here and there else ()
 
 
 def _is_newer(lines: Mapping[str, VerdictNode], pods: Sequence[StartingPod], runs: Mapping[str, int]) -> bool:

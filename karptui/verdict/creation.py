@@ -11,6 +11,7 @@ from karptui.kube.objects import Event
 from karptui.kube.timestamps import ABSENT_NS, MINUTE_NS
 from karptui.verdict.case import VerdictCase
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner
+from karptui.verdict.pending_pods import object_of
 
 FAILED_CREATE: Final = "FailedCreate"
 RECENT_NS: Final = 20 * MINUTE_NS
@@ -63,7 +64,7 @@ def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     for event in case.recent(FAILED_CREATE, within_ns=RECENT_NS):
         if _NAMESPACE_ENDS in event.message and case.now_ns - event.first_ns < NAMESPACE_ENDS_NS:
             continue
-        owner = _owner(event)
+        owner = object_of(event)
         running, desired = case.replicas.get(owner, (0, 1))
         is_over = owner not in case.replicas and case.newest_pods.get(owner, ABSENT_NS) > event.last_ns
         if _TRIED_AGAIN in event.message or running >= desired or is_over:
@@ -71,7 +72,7 @@ def creation_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
         refusal = read_refusal(event.message)
         groups[refusal.manner, refusal.name or refusal.message].append(event)
     for (manner, name), events in groups.items():
-        owners = dict.fromkeys(map(_owner, events))
+        owners = dict.fromkeys(map(object_of, events))
         latest = max(events, key=lambda event: event.last_ns)
         counts = [case.replicas[owner] for owner in owners if owner in case.replicas]
         yield ClusterFinding(
@@ -106,7 +107,3 @@ def stopped_controllers(case: VerdictCase) -> Iterator[ClusterFinding]:
             of_nodes=len(owners),
             manner=Manner.PLAIN if unobserved.renewed_ns else Manner.ON_SIGNS,
         )
-
-
-def _owner(event: Event) -> str:
-    return f"{event.involved_kind}/{event.involved_namespace}/{event.involved_name}"

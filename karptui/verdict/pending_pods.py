@@ -127,3 +127,8 @@ def pods_of(events: Iterable[Event]) -> tuple[str, ...]:
 def key_of(event: Event) -> str:
     """Return ``namespace/name`` of the object that an event is about."""
     return f"{event.involved_namespace}/{event.involved_name}"
+
+
+def object_of(event: Event) -> str:
+    """Return ``Kind/namespace/name`` of the object that an event is about."""
+    return f"{event.involved_kind}/{key_of(event)}"
