@@ -309,6 +309,11 @@ def pod_of(
             _unready_ns(ready) if waiting_reason or status.phase == "Running" else ABSENT_NS,
             PodTrouble(gates=_gate_names(gates))
             if is_gated
+            else NO_TROUBLE
+            if ready is not None
+            and ready.status == "True"
+            and not (waiting_reason or exit_reason or meta.deletion_timestamp)
+            and len(status.conditions or ()) <= _USUAL_CONDITIONS
             else _trouble(meta, status, waiting_reason, ready, template, exit_reason=exit_reason),
         )
     except ValueError:
