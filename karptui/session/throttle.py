@@ -34,8 +34,8 @@ LEAST_SECONDS: Final = 0.5
 """Between two times that the mailbox is emptied."""
 TYPED_SECONDS: Final = 2.0
 """The same while the user types."""
-REST_FACTOR: Final = 4.0
-"""Wait this multiple of the last merge's duration before merging again."""
+REST_FACTOR: Final = 10.0
+"""Wait this multiple of the last merge's duration before merging again: each merge copies what all pods are in."""
 ANSWER_FACTOR: Final = 6.0
 """Wait this multiple of an answer's processor time before the next analysis."""
 WORK_FACTOR: Final = 15.0

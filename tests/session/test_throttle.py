@@ -15,7 +15,7 @@ from karptui.session import throttle as module
 from tests.builders.instants import Ticks
 
 
-@pytest.mark.parametrize(("took", "rest"), [(0.0, 0.5), (0.05, 0.5), (0.3, 1.2)])
+@pytest.mark.parametrize(("took", "rest"), [(0.0, 0.5), (0.05, 0.5), (0.3, 3.0)])
 def test_rests_longer_after_longer_work(took: float, rest: float) -> None:
     throttle = module.MergeThrottle(module.Keyboard())
     assert throttle.is_due(0.0)
