@@ -74,6 +74,9 @@ def controller_of_view(view: ClusterView, pods: Sequence[Pod], now_ns: int) -> C
             sorted(o.namespace for o in leases if _is_held(o, lease_seen_ns) and (o is lease or o.namespace in usual))
         ),
         lease_seconds=lease.duration_seconds if lease is not None else 0,
+        others_renewed_ns=max(
+            (o.renewed_ns for o in view.state.of(Kind.LEASE).values() if o.name != LEADER_LEASE), default=0
+        ),
         replicas=_replicas(view.evidence.controller, deployment, len(pods)),
         deployment=deployment.key if deployment is not None else "",
         denials=tuple(_denials(view, now_ns)),

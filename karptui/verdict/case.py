@@ -223,6 +223,8 @@ class Controller(msgspec.Struct, frozen=True, kw_only=True):
     """When the lease was last read: now, unless the cluster is no longer followed."""
     lease_seconds: int = 0
     """Duration of the lease after a renewal, in seconds."""
+    others_renewed_ns: int = 0
+    """When any other lease of the cluster was last renewed; 0 if none was read."""
     denials: tuple[Event, ...] = ()
     """Its events about denied permissions."""
     old_api: str = ""

@@ -62,7 +62,7 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
             code=FindingCode.NO_LEADER,
             since_ns=controller.lease_renewed_ns or None,
             names=(controller.lease_holder,) if controller.lease_holder else (),
-            manner=Manner.MISSING if case.sees_pods and not controller.pods else Manner.PLAIN,
+            manner=_leaderless(case),
             objects=tuple(f"Pod/{pod.key}" for pod in controller.pods),
             pending=explained,
             screen="sources",
@@ -83,6 +83,16 @@ def controller_findings(case: VerdictCase, pending: PendingPods) -> Iterator[Clu
             detail=latest.message,
             screen="events",
         )
+
+
+def _leaderless(case: VerdictCase) -> Manner:
+    controller = case.controller
+    if case.sees_pods and not controller.pods:
+        return Manner.MISSING
+    # All leases end together if the API server accepts no writes, for example because etcd's storage is full.
+    others_ns = controller.others_renewed_ns
+    is_alone = not others_ns or abs(others_ns - controller.lease_renewed_ns) > LEASE_GRACE_NS
+    return Manner.PLAIN if is_alone else Manner.UNWRITTEN
 
 
 def _restarting(case: VerdictCase, pending: PendingPods) -> Iterator[ClusterFinding]:

@@ -163,6 +163,8 @@ class Manner(StrEnum):
     """The object does not exist."""
     LEAVING = "leaving"
     """The object is being deleted."""
+    UNWRITTEN = "unwritten"
+    """No controller renews its lease, as if the API server accepted no writes."""
     WEBHOOK_FAILS = "webhook-fails"
     """An admission webhook cannot be called."""
     WEBHOOK_DENIES = "webhook-denies"

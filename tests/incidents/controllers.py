@@ -155,6 +155,26 @@ def karpenter_without_leader(c: Cluster) -> None:
 
 
 @incident(
+    story="etcd's storage quota is exceeded: for 12 minutes the API server has refused all writes (etcdserver: mvcc: database space "
+    "exceeded). No lease was renewed since, neither Karpenter's nor those of Kubernetes' own controllers. Five pods are pending.",
+    cause="No controller has renewed its lease for 12 minutes, Karpenter included: the API server accepts no writes. 5 pods are pending.",
+    thread="etcd-io/etcd#9771",
+    # Of a live cluster, only Karpenter's lease is read.
+    must=[r"lease", r"API server|etcd|no leader", r"\b1[12] ?m|09:1[78]"],
+    must_not=[LAUNCHES, r"karpenter (is|has been) (down|not running)"],
+    first=1,
+    other=[{"command": ["verdict"], "must": [[n(5)]]}],
+)
+def api_server_accepts_no_writes(c: Cluster) -> None:
+    usual(c)
+    c.find("Lease", "karpenter-leader-election")["spec"]["renewTime"] = c.at("12m")
+    for name in ("kube-controller-manager", "kube-scheduler"):
+        spec = {"holderIdentity": f"{name}-1", "leaseDurationSeconds": 15, "renewTime": c.at("12m2s")}
+        c.add("Lease", name, "kube-system", age="200d", spec=spec)
+    waiting(c, "orders/checkout", 5, "12m10s")
+
+
+@incident(
     story="Karpenter runs in the namespace karpenter. One of its two pods has crashed 41 times since yesterday; the other leads, and "
     "nothing is pending. If the node of the leader goes, no pod can take over.",
     cause="1 of 2 Karpenter pods is in CrashLoopBackOff (41 restarts), so Karpenter has no standby; the other pod leads.",

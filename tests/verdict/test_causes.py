@@ -117,6 +117,19 @@ def test_a_lease_without_a_live_holder_means_no_leader(holder: str, minutes: int
     assert (FindingCode.NO_LEADER in findings(controller=controller)) is not has_leader
 
 
+@pytest.mark.parametrize(("minutes", "manner"), [(5, "unwritten"), (0, ""), (90, "")])
+def test_no_leader_anywhere_means_that_the_api_server_may_accept_no_writes(minutes: int, manner: str) -> None:
+    controller = Controller(
+        pods=(ControllerPod(key="kube-system/p", is_ready=True),),
+        lease_holder="p",
+        lease_renewed_ns=NOW_NS - 5 * MINUTE_NS,
+        lease_seen_ns=NOW_NS,
+        lease_seconds=15,
+        others_renewed_ns=NOW_NS - minutes * MINUTE_NS,
+    )
+    assert findings(controller=controller)[FindingCode.NO_LEADER].manner == manner
+
+
 def failed_create(message: str, *, minutes: int = 1) -> Event:
     return replace(
         an_event(about="ReplicaSet/shop/web-1", reason="FailedCreate", message=message),
