@@ -17,7 +17,7 @@ from karptui.decode.loose import mapping
 from karptui.karpenter.controller import LEADER_LEASE
 from karptui.karpenter.labels import AWS_GROUP, GROUP, POD_DELETION_COST, SAFE_TO_EVICT
 from karptui.kube.gitops import READ_ANNOTATIONS
-from karptui.kube.pod import LIMIT_RANGER
+from karptui.kube.pod import LIMIT_RANGER, UNSTARTABLE
 from karptui.kube.volumes import SELECTED_NODE
 
 _METADATA: Final = (
@@ -64,13 +64,15 @@ _POD_STATUS: Final = (
     "allocatedResources",
 )
 _CONTAINER_STATUSES: Final = ("containerStatuses", "initContainerStatuses")
-_CONTAINER_STATUS: Final = ("name", "ready", "restartCount", "resources", "allocatedResources")
+_CONTAINER_STATUS: Final = ("name", "ready", "started", "restartCount", "resources", "allocatedResources")
 _STATE: Final = ("reason", "startedAt", "finishedAt", "exitCode")
 _WORKLOAD_SPEC: Final = (
     *("replicas", "selector", "schedule", "updateStrategy"),
     *("parallelism", "completions", "suspend", "managedBy"),
 )
 _LEASE: Final = ("holderIdentity", "renewTime", "leaseDurationSeconds")
+_LEASES: Final = frozenset({LEADER_LEASE, "kube-controller-manager"})
+"""Names of the leases that are kept: Karpenter's, and the one that shows whether Kubernetes' own controllers act."""
 _NODE_SPEC: Final = ("providerID", "taints", "unschedulable")
 _NODE_STATUS: Final = ("capacity", "allocatable", "conditions", "addresses")
 _NODE_INFO: Final = ("kubeletVersion", "osImage", "architecture")
@@ -95,7 +97,7 @@ def scrub(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     rest = {name: value for name, value in manifest.items() if name not in ("metadata", "managedFields")}
     scrubbed = {**rest, "metadata": scrub_metadata(_mapping(manifest.get("metadata")))}
-    if kind is Kind.LEASE and _value(scrubbed["metadata"].get("name")) != LEADER_LEASE:
+    if kind is Kind.LEASE and _value(scrubbed["metadata"].get("name")) not in _LEASES:
         return None
     by_kind = _BY_KIND.get(kind)
     return by_kind(scrubbed) if by_kind is not None else scrubbed
@@ -119,7 +121,8 @@ def _decides(key: str) -> bool:
 
 def _pod(pod: dict[str, Any]) -> dict[str, Any]:
     status = _mapping(pod.get("status"))
-    pod_status = _only(status, _POD_STATUS)
+    # With a reason, the message is the kubelet's: why it evicted or rejected the pod.
+    pod_status = _only(status, (*_POD_STATUS, "message") if status.get("reason") else _POD_STATUS)
     for field in _CONTAINER_STATUSES:
         if items := _list(status.get(field)):
             pod_status[field] = [_container_status(_mapping(item)) for item in items]
@@ -129,10 +132,16 @@ def _pod(pod: dict[str, Any]) -> dict[str, Any]:
 def _container_status(status: Mapping[str, Any]) -> dict[str, Any]:
     scrubbed = _only(status, _CONTAINER_STATUS)
     for field in ("state", "lastState"):
-        state = {name: _only(_mapping(part), _STATE) for name, part in _mapping(status.get(field)).items()}
+        state = {name: _state(name, _mapping(part)) for name, part in _mapping(status.get(field)).items()}
         if state:
             scrubbed[field] = state
     return scrubbed
+
+
+def _state(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a container's state; messages are kept if the kubelet or the runtime wrote them, not the container."""
+    is_theirs = name == "waiting" or _value(state.get("reason")) in UNSTARTABLE
+    return _only(state, (*_STATE, "message") if is_theirs else _STATE)
 
 
 def _pod_spec(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,6 +80,15 @@ def test_what_is_not_read_is_not_recorded(manifest: dict[str, Any]) -> None:
     assert scrub(manifest) is None
 
 
+def test_a_pod_keeps_the_messages_of_kubelet_and_runtime() -> None:
+    states = [
+        {"name": "a", "started": False, "state": {"waiting": {"reason": "ImagePullBackOff", "message": "i/o timeout"}}},
+        {"name": "b", "lastState": {"terminated": {"reason": "StartError", "message": "exec: not found"}}},
+    ]
+    status = {"phase": "Failed", "reason": "Evicted", "message": "low on memory", "containerStatuses": states}
+    assert scrubbed({**POD, "status": status})["status"] == status
+
+
 def test_a_pod_keeps_what_decides() -> None:
     kept = scrubbed(POD)
     assert SECRET not in json.dumps(kept)
