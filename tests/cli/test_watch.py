@@ -237,7 +237,7 @@ def test_a_full_disk_is_reported_and_ends_it(watching: list[Watching], tmp_path:
         with LoopbackServer(cluster) as server:
             config = kubeconfig(tmp_path, server.url)
             watch = start(watching, "--kubeconfig", config, "--no-aws", "--history", str(disk / "demo.karptui"))
-            status = watch.process.wait(60)
+            status = watch.process.wait(180)
         assert watch.process.stderr is not None
         assert (status, watch.process.stderr.read().count("disk is full")) == (1, 1)
     finally:

@@ -18,6 +18,11 @@ ORIGIN: Final = "Origin"
 """Values of the labels by which CI and batch systems name the origin of their pods."""
 PUBLIC: Final[Mapping[str, frozenset[str]]] = {
     "Namespace": frozenset({"default", "karpenter", "kube-node-lease", "kube-public", "kube-system"}),
+    "Deployment": frozenset(
+        {"aws-load-balancer-controller", "cluster-autoscaler", "coredns", "karpenter", "kube-dns", "metrics-server"}
+        | {"ebs-csi-controller", "efs-csi-controller", "fsx-csi-controller", "kueue-controller-manager"}
+    ),
+    "Lease": frozenset({"karpenter-leader-election", "kube-controller-manager"}),
     "DaemonSet": frozenset(
         {"antrea-agent", "aws-node", "calico-node", "canal", "cilium", "kindnet", "kube-flannel-ds", "kube-proxy"}
         | {"ebs-csi-node", "efs-csi-node", "fsx-csi-node", "eks-pod-identity-agent", "weave-net"}
@@ -233,7 +238,8 @@ class Pseudonyms:
             if kind == _REPLICASET:
                 base, _, ending = name.rpartition("-")
                 if base and ending in self._hashes:
-                    whose = self._names.get(("Deployment", base)) or self.opaque(base, "deploy")
+                    makers = (self._names.get((maker, base)) for maker in ("Deployment", "Rollout"))
+                    whose = next(filter(None, makers), "") or self.opaque(base, "deploy")
                     yield name, f"{whose}-{self.of(VALUE, ending)}"
             elif kind == "Zone" and (region := region_of(name)):
                 yield name, f"{self.of('Region', region)}{name.removeprefix(region)[:1]}"

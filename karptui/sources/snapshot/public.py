@@ -70,6 +70,7 @@ _NAMES_BY_DOMAIN: Final[Mapping[str, str]] = {
     "apps.kubernetes.io": "pod-index",
     "app.kubernetes.io": "component instance managed-by name part-of version",
     "helm.sh": "chart",
+    "kueue.x-k8s.io": "admission queue-name topology",
     "nvidia.com": "gpu",
     "amd.com": "gpu",
     "aws.amazon.com": "neuron neuroncore neurondevice",
@@ -104,6 +105,9 @@ COMPONENTS: Final = frozenset(
     {"karpenter", "kubelet", "default-scheduler", "kube-proxy", "kernel-monitor", "node-controller", "kwok"}
     | {"taint-eviction-controller", "replicaset-controller", "daemonset-controller", "statefulset-controller"}
     | {"deployment-controller", "job-controller", "cronjob-controller", "controllermanager", "cluster-autoscaler"}
+    | {"aws-node", "aws-node-termination-handler", "vpc-resource-controller", "cloud-node-lifecycle-controller"}
+    | {"cidrAllocator", "route_controller", "resource_claim", "fargate-scheduler", "custom-vm-event-monitor"}
+    | {"sigs.k8s.io/descheduler", "vpa-updater", "kueue-admission", "volcano", "yunikorn"}
     | {"attachdetach-controller", "persistentvolume-controller", "horizontal-pod-autoscaler", "endpoint-controller"}
 )
 """Components that publish events."""

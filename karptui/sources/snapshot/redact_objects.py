@@ -39,13 +39,13 @@ _PARTS: Final = words(
     "nodeSelectorTerms matchExpressions matchFields labelSelector namespaceSelector topologySpreadConstraints maxSkew "
     "minDomains tolerations tolerationSeconds hostNetwork hostPID hostIPC overhead priority "
     "terminationGracePeriodSeconds schedulingGates resourceClaims persistentVolumeClaim ephemeral volumeClaimTemplate "
-    "claims readOnly conditions containerStatuses initContainerStatuses ready restartCount state lastState waiting "
-    "running terminated exitCode activeDeadlineSeconds resize podIPs "
+    "claims readOnly conditions containerStatuses initContainerStatuses ready started restartCount state lastState "
+    "waiting running terminated exitCode activeDeadlineSeconds resize podIPs "
     # Of owners and PodDisruptionBudgets:
     "selector matchLabelExpressions replicas parallelism completions backoffLimit suspend updateStrategy rollingUpdate "
     "desiredNumberScheduled currentNumberScheduled numberReady numberAvailable updatedNumberScheduled readyReplicas "
-    "availableReplicas unavailableReplicas updatedReplicas active succeeded failed currentHealthy desiredHealthy "
-    "disruptionsAllowed expectedPods "
+    "availableReplicas unavailableReplicas updatedReplicas active succeeded failed terminating currentHealthy "
+    "desiredHealthy disruptionsAllowed expectedPods "
     # Of nodes, NodePools, NodeClaims and NodeClasses:
     "taints startupTaints unschedulable addresses nodeInfo disruption budgets requirements minValues nodeClassRef "
     "kubelet podsPerCore imageGCHighThresholdPercent imageGCLowThresholdPercent cpuCFSQuota evictionMaxPodGracePeriod "
@@ -57,9 +57,9 @@ _PARTS: Final = words(
     # Of volumes:
     "accessModes claimRef required csi awsElasticBlockStore gcePersistentDisk azureDisk azureFile cinder local "
     "hostPath nfs portworxVolume vsphereVolume allowedTopologies allowVolumeExpansion drivers count "
-    # Of events, PriorityClasses and CapacityBuffers:
+    # Of events, PriorityClasses, CapacityBuffers and leases:
     "involvedObject regarding source series deprecatedSource deprecatedCount value globalDefault podTemplateRef "
-    "scalableRef percentage"
+    "scalableRef percentage leaseDurationSeconds"
 )
 """Fields that hold other fields, numbers or booleans; a text in one of them becomes a pseudonym."""
 _COMPARISONS: Final = frozenset({"Gt", "Lt", "Gte", "Lte"})
@@ -128,7 +128,7 @@ class Objects:
         document: dict[str, Any] = {}
         for name, part in value.items():
             if name == "name" and isinstance(part, str):
-                document[name] = self._called(part, kind)
+                document[name] = self.values.key(part) if field == "schedulingGates" else self._called(part, kind)
             elif isinstance(label, str) and name in ("key", "value", "values"):
                 document[name] = self._of_label(label, name, part)
             elif name in _PARTS or name in TEXT_FIELDS or name in AMOUNTS or name in _LABELS or name == "annotations":

@@ -55,7 +55,8 @@ _NAME_LABELS: Final[Mapping[str, str]] = {
 }
 """Labels and fields whose values name objects."""
 _OS_IMAGE: Final = re.compile(
-    r"Amazon Linux 20\d\d|Amazon Linux 2|Bottlerocket OS|Windows Server 20\d\d|Ubuntu \d\d\.\d\d"
+    r"Amazon Linux 20\d\d(\.\d{1,3}\.\d{8})?|Amazon Linux 2"
+    r"|Bottlerocket OS( \d+(\.\d+){2} \(aws-k8s-\d\.\d\d(-[a-z]+)?\))?|Windows Server 20\d\d|Ubuntu \d\d\.\d\d"
 )
 _LONG_INTEGER: Final = re.compile(r"-?\d{1,19}")
 _LABEL: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
@@ -65,11 +66,15 @@ _COST: Final = re.compile(
     r"[+-]?(\d{1,10}(\.\d{0,9})?|\.\d{1,9})([eE][+-]?\d{1,3})?|[+-]?(inf(inity)?|nan)", re.IGNORECASE
 )
 _IN_MESSAGE: Final = re.compile(r"\b(nodeclaim/|node/|NodeClaim )([a-z0-9][a-z0-9.-]*[a-z0-9])(?=[\s,]|$)")
+_ADDRESS: Final = re.compile(r"\d{1,3}(\.\d{1,3}){3}(/\d{1,2})?")
+_PAUSE: Final = re.compile(r"(^|.*/)pause([:@].*)?")
+_HEX_ID: Final = re.compile(r"(?=.*\d)[0-9a-f]{6,}(-[0-9a-f]{4,})*")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _AWS_ID: Final = re.compile(r"(i|ami|subnet|sg|vpc|eni|vol|lt|cr|pg|snap|key)-([0-9a-f]{8,17})")
 _ALIAS: Final = re.compile(r"(al2|al2023|bottlerocket|windows\d{4})@(latest|v?\d+(\.\d+){0,2})")
 _DEVICE: Final = re.compile(r"/dev/(sd|xvd)[a-z]{1,2}\d?|/dev/nvme\d{1,2}n\d")
-_VERSION: Final = re.compile(r"v?\d{1,3}(\.\d{1,4}){1,2}")
+_VERSION: Final = re.compile(r"v?\d{1,3}(\.\d{1,4}){1,2}(-(vk|kubeedge)-)?")
+"""Virtual nodes and KubeEdge's have versions of their own."""
 _API_VERSION: Final = re.compile(r"v\d((alpha|beta)\d)?")
 _SCHEME: Final = re.compile(r"(aws|azure|gce|kwok|oci|alicloud|ibm|openstack|vsphere):///?")
 _XID: Final = re.compile(r"XID\d{1,3}")
@@ -102,7 +107,7 @@ _PUBLIC_IF: Final[Mapping[str, Callable[[str], object]]] = {
         words(
             "creationTimestamp deletionTimestamp lastTransitionTime firstTimestamp lastTimestamp eventTime "
             "lastObservedTime deprecatedFirstTimestamp deprecatedLastTimestamp startTime startedAt finishedAt "
-            "completionTime lastPodEventTime lastScheduleTime timeAdded endTime"
+            "completionTime lastPodEventTime lastScheduleTime timeAdded endTime renewTime"
         ),
         public.INSTANT.fullmatch,
     ),
@@ -123,6 +128,7 @@ _PUBLIC_IF: Final[Mapping[str, Callable[[str], object]]] = {
     ),
     "schedule": public.is_schedule,
     "alias": _ALIAS.fullmatch,
+    "managedBy": "kubernetes.io/job-controller".__eq__,
     "deviceName": _DEVICE.fullmatch,
 }
 """Fields whose texts stay if they have a public form."""
@@ -312,6 +318,15 @@ class Values:
         stem = value.rstrip("-")
         return f"{self.named('', stem) or self.opaque(stem)}{value[len(stem) :]}"
 
+    def _holder(self, value: str) -> str:
+        """Return the holder of a lease: a pod, and an identifier after ``_``."""
+        pod, underscore, identifier = value.partition("_")
+        return f"{self.name('Pod', pod)}{underscore}{identifier and self.opaque(identifier)}"
+
+    def _image(self, value: str) -> str:
+        """Return the pseudonym of an image; that of placeholders without work of their own stays."""
+        return "registry.k8s.io/pause" if _PAUSE.fullmatch(value) else self.opaque(value)
+
     def _os_image(self, value: str) -> str:
         match = _OS_IMAGE.match(value)
         return match[0] if match is not None else self.opaque(value)
@@ -341,6 +356,11 @@ class Values:
         """Return the pseudonym of a word in a message, None if it names nothing in the recording."""
         if _AWS_ID.fullmatch(word):
             return self.aws_id(word)
+        if all(map(_ADDRESS.fullmatch, word.split("-"))):
+            return "-".join(map(self._address, word.split("-")))
+        if _HEX_ID.fullmatch(word):
+            digits = iter(self.pseudonyms.digest(word).hex())
+            return "".join(sign if sign == "-" else next(digits, "0") for sign in word)
         namespace, slash, name = word.partition("/")
         if slash and (place := self.named("Namespace", namespace)) is not None:
             pseudonym = self.named("Pod", name) or self.named("PodDisruptionBudget", name) or self.named("", name)
@@ -372,7 +392,7 @@ class Values:
         **dict.fromkeys(words("message note"), _message),
         **dict.fromkeys(
             words(
-                "image role instanceProfile owner ownerID ssmParameter kmsKeyID snapshotID volumeHandle volumeID "
+                "role instanceProfile owner ownerID ssmParameter kmsKeyID snapshotID volumeHandle volumeID "
                 "pdName nodeID"
             ),
             opaque,
@@ -383,6 +403,8 @@ class Values:
         "uid": _uid,
         "providerID": _provider_id,
         "generateName": _generate_name,
+        "image": _image,
+        "holderIdentity": _holder,
         "osImage": _os_image,
         "kubeletVersion": version,
         "maxPods": expression,
