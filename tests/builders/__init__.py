@@ -1,8 +1,8 @@
-"""Objects for tests: boring defaults, everything by keyword, so that a test says only what it is about.
+"""Kubernetes objects for tests, with defaults for every field: a test passes only the fields it is about.
 
-Amounts are texts as in manifests (``cpu="500m"``), instants nanoseconds since the epoch, and further resources go by
-``requests={"nvidia.com/gpu": "1"}``. Manifests of the same objects, for what reads files and servers, are made by
-``a_manifest``.
+Amounts are strings as in manifests (``cpu="500m"``) and instants are nanoseconds since the epoch. Other resources are
+passed as ``requests={"nvidia.com/gpu": "1"}``. ``a_manifest`` makes the JSON form, for tests that read files or talk to
+servers.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def an_event(
 def a_launch_failure(
     instance_type: str, zone: str, *, claim: str = "general-abcde", last_ns: int = NOW_NS, code: str = ""
 ) -> Event:
-    """Return Karpenter's event about a NodeClaim that EC2 has no capacity for, or refused with another code."""
+    """Return Karpenter's event about a failed launch: insufficient capacity, or the EC2 error ``code``."""
     error = f"{code}: {code}" if code else _NO_CAPACITY.format(instance_type=instance_type, zone=zone)
     text = f"creating instance, insufficient capacity, with fleet error(s), {error}"
     return an_event(

@@ -1,4 +1,4 @@
-"""Files of tests."""
+"""Files that tests write."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from typing import Any
 
 
 def written(path: Path, content: Any) -> Path:
-    """Write a text, or a value as JSON, and return the path."""
+    """Write a string as text or any other value as JSON, and return the path."""
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return path

@@ -21,7 +21,7 @@ def an_instance_type(
     requirements: Iterable[NodeSelectorRequirement] = (),
     reserved: Mapping[str, str] | None = None,
 ) -> InstanceType:
-    """Return an instance type, offered in every zone at each capacity type's price (``on-demand`` at $0.096)."""
+    """Return an instance type offered in every zone at the price of each capacity type (default: on-demand $0.096)."""
     sold, where = dict(prices or {"on-demand": 0.096}), tuple(zones)
     return InstanceType(
         name=name,

@@ -1,4 +1,4 @@
-"""Instants of tests: everything happens around one noon."""
+"""The instants that tests use: all are close to noon of one day."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DAY_NS: Final = 24 * HOUR_NS
 
 
 class Ticks:
-    """Stands for the time module: time passes while somebody sleeps, and for nobody else."""
+    """Fake ``time`` module: time passes only in ``sleep``."""
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now

@@ -1,4 +1,4 @@
-"""Nodes and what Karpenter knows of them."""
+"""Nodes, NodeClaims and NodePools."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def a_node(
     deletion_ns: int = 0,
     uid: str = "",
 ) -> Node:
-    """Return a node; an empty pool is a node that Karpenter does not manage."""
+    """Return a node; with an empty ``pool``, Karpenter does not manage it."""
     usual = {
         karpenter.HOSTNAME: name,
         karpenter.INSTANCE_TYPE: instance_type,
@@ -74,7 +74,7 @@ def a_node(
 
 
 def a_nodepool(*, name: str = "general", weight: int = 0, is_ready: bool = True, **fields: Any) -> NodePool:
-    """Return a NodePool that allows everything on demand; ``fields`` are further fields of ``NodePool``."""
+    """Return a NodePool that allows every on-demand instance type; ``fields`` are further fields of ``NodePool``."""
     defaults: dict[str, Any] = {
         "uid": f"uid-pool-{name}",
         "created_ns": NOW_NS - 30 * DAY_NS,
@@ -106,14 +106,14 @@ def a_nodeclaim(
     Args:
         name: its name.
         pool: its NodePool.
-        node: the node it stands for; it is known from the stage Registered on.
+        node: name of its node; set in the status from the stage Registered on.
         instance_type: its type.
         capacity_type: spot, on-demand or reserved.
         zone: its zone.
-        provider_id: that of ``a_node`` of the same name and zone unless given, from the stage Launched on.
-        stage: how far it has come: ``""``, ``Launched``, ``Registered`` or ``Initialized``.
+        provider_id: set from the stage Launched on; by default that of ``a_node`` with the same name and zone.
+        stage: its last true condition: ``""`` (none), ``Launched``, ``Registered`` or ``Initialized``.
         labels: further labels.
-        conditions: instead of those of the stage.
+        conditions: replace the conditions of the stage.
         created_ns: when it was created.
         fields: further fields of ``NodeClaim``.
     """

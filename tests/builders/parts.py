@@ -1,4 +1,4 @@
-"""What objects are made of: amounts, conditions, owners, requirements."""
+"""Parts of objects: amounts, conditions, owners, requirements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def present(value: T | None) -> T:
-    """Return what must be there."""
+    """Return the value, which must not be None."""
     assert value is not None
     return value
 
@@ -40,7 +40,7 @@ def a_condition(
 def an_owner(
     *, kind: str = "ReplicaSet", name: str = "web", api_version: str = "apps/v1", uid: str = ""
 ) -> OwnerReference:
-    """Return the controller of an object."""
+    """Return an owner reference to a controller."""
     return OwnerReference(
         api_version=api_version, kind=kind, name=name, uid=uid or f"uid-{kind}-{name}", controller=True
     )
@@ -49,5 +49,4 @@ def an_owner(
 def a_requirement(
     key: str, operator: str = "In", *values: str, min_values: int | None = None
 ) -> NodeSelectorRequirement:
-    """Return a requirement as objects state it."""
     return NodeSelectorRequirement(key, operator, values, min_values)

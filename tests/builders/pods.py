@@ -1,4 +1,4 @@
-"""Pods, what makes them and what guards them."""
+"""Pods, pod templates, DaemonSets and PodDisruptionBudgets."""
 
 from __future__ import annotations
 
@@ -62,22 +62,22 @@ def a_pod(
     volumes: Iterable[Any] = (),
     **of_template: Any,
 ) -> Pod:
-    """Return a pod: running on a node when one is named, else waiting for one.
+    """Return a pod: running if a node is named, else pending.
 
     Args:
         name: its name.
-        namespace: its namespace; a template given brings its own.
-        node: the node it is bound to; empty is a pending pod.
-        phase: Running on a node and Pending elsewhere, unless given.
-        template: shared by several pods; without, one is made of ``of_template``.
-        owner: its controller; a ReplicaSet called ``web`` unless given.
+        namespace: its namespace; ignored if a template is given.
+        node: the node it is bound to; empty for a pending pod.
+        phase: by default Running if it has a node, else Pending.
+        template: a template that several pods share; by default one is made from ``of_template``.
+        owner: its controller; by default a ReplicaSet named ``web``.
         daemonset: name of the DaemonSet that owns it, instead of ``owner``.
         created_ns: when it was created.
-        deletion_ns: its deletionTimestamp; 0 is not being deleted.
-        is_ready: the Ready condition; True for a running pod unless given.
-        uid: made of its key unless given.
-        scheduled_reason: ``Unschedulable`` while it has no node, unless given.
-        scheduled_message: kube-scheduler's words.
+        deletion_ns: its deletionTimestamp; 0 if it is not being deleted.
+        is_ready: the Ready condition; by default True if it is running.
+        uid: by default made from its key.
+        scheduled_reason: by default ``Unschedulable`` if it has no node.
+        scheduled_message: kube-scheduler's message.
         nominated_node: ``status.nominatedNodeName``.
         volumes: ``PodVolume`` values.
         of_template: arguments of ``a_pod_template``: cpu, memory, requests, labels, annotations, tolerations…
@@ -126,7 +126,7 @@ def a_pdb(
     allowed: int = 0,
     **fields: Any,
 ) -> PodDisruptionBudget:
-    """Return a PodDisruptionBudget over pods with these labels (``app=web``); ``allowed`` disruptions are left."""
+    """Return a PodDisruptionBudget for pods with these labels (``app=web``) that allows ``allowed`` evictions."""
     selector = LabelSelector(tuple(sorted((labels or {"app": "web"}).items())))
     defaults: dict[str, Any] = {"selector": selector, "disruptions_allowed": allowed, "observed_generation": 0}
     return PodDisruptionBudget(name=name, namespace=namespace, uid=f"uid-pdb-{name}", **{**defaults, **fields})

@@ -1,4 +1,4 @@
-"""What sources in tests have in common."""
+"""Sources for tests."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from tests.builders.instants import MINUTE_NS, NOW_NS
 
 
 class QuietSource(LocalSource):
-    """A source that is waiting for nothing and gives no single objects."""
+    """A source that is never busy and refuses to fetch single objects."""
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Refuse."""
         raise SourceError(f"{self.title} has no {kind} {key}")
 
 
