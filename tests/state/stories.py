@@ -1,4 +1,4 @@
-"""Batches written as short stories."""
+"""Short ways to write batches and apply them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from karptui.state.reducer import Batch, KindDelta, reduce
 
 
 def told(kind: Kind, *objects: Any, gone: tuple[str, ...] = (), replaces: bool = False) -> Batch:
-    """Return a batch in which objects of one kind come, and others go."""
+    """Return a batch that adds or changes objects of one kind, and deletes those named in ``gone``."""
     return Batch({kind: KindDelta({**{item.key: item for item in objects}, **dict.fromkeys(gone)}, replaces=replaces)})
 
 
@@ -24,7 +24,7 @@ def after(*batches: Batch, begin: ClusterState = EMPTY) -> ClusterState:
 
 
 def content(state: ClusterState) -> dict[str, Any]:
-    """Return what a state says, without the order and the count of its changes."""
+    """Return the contents of a state, without its generation number and the order of its changes."""
     return {
         "objects": {
             kind: {key: _fields(item) for key, item in items.items()} for kind, items in state.objects.items() if items
@@ -38,5 +38,5 @@ def content(state: ClusterState) -> dict[str, Any]:
 
 
 def _fields(item: Any) -> Any:
-    """Return what to compare an object by; pods have no equality of their own."""
+    """Return a comparable form of an object: pods do not define equality."""
     return msgspec.structs.astuple(item) if isinstance(item, Pod) else item

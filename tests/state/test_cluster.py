@@ -34,13 +34,15 @@ from tests.state.stories import after, told
      [a_node(), a_node(name="b", provider_id="aws:///us-east-1a/node-1")], [a_nodeclaim()],
      {"node-1": "general-abcde", "b": "general-abcde"}),
 ])  # fmt: skip
-def test_ties_nodes_to_claims(what: str, nodes: list[Node], claims: list[NodeClaim], expected: dict[str, str]) -> None:
+def test_nodes_are_linked_to_their_nodeclaims(
+    what: str, nodes: list[Node], claims: list[NodeClaim], expected: dict[str, str]
+) -> None:
     links = link(nodes, claims)
     assert dict(links.claim_of_node) == expected
     assert all(expected[node] == claim for claim, node in links.node_of_claim.items())
 
 
-def test_provider_ids_tie_nodes_and_claims_whatever_comes_first() -> None:
+def test_links_by_provider_id_do_not_depend_on_the_order_of_objects() -> None:
     claim = a_nodeclaim(stage="Launched", provider_id="aws:///a/i-1")
     early = after(told(Kind.NODECLAIM, claim), told(Kind.NODE, a_node(provider_id="")))
     assert early.claim_of("node-1") is None
@@ -55,12 +57,12 @@ def test_provider_ids_tie_nodes_and_claims_whatever_comes_first() -> None:
     assert links == 4 * [Links({"node-1": "claim-2", "node-2": "claim-2"}, {"claim-2": "node-1"})]
 
 
-def test_every_kind_has_its_place_in_the_inventory() -> None:
+def test_every_kind_has_a_field_in_the_inventory() -> None:
     assert {*FIELDS, *WORKLOAD_KINDS} == set(Kind)
     assert {*FIELDS.values(), "workloads", "unread"} == set(Inventory.__struct_fields__)
 
 
-def test_there_and_back_again() -> None:
+def test_an_inventory_survives_the_round_trip_through_a_state() -> None:
     workloads = (
         Workload(name="web", namespace="default", api_version="apps/v1", kind="Deployment"),
         Workload(name="web", namespace="default", api_version="apps/v1", kind="ReplicaSet"),

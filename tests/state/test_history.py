@@ -1,4 +1,4 @@
-"""What the reducer remembers of objects that go."""
+"""What the reducer keeps about deleted objects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def watched(*objects: tuple[Kind, Any], at_ns: int = NOW_NS) -> ClusterState:
     return reduce(EMPTY, Batch({kind: KindDelta(items) for kind, items in deltas.items()}), at_ns)
 
 
-def test_a_claim_that_goes_is_remembered_without_its_bulk() -> None:
+def test_a_deleted_nodeclaim_is_kept_without_its_taints() -> None:
     claim = a_nodeclaim(taints=(DISRUPTED_TAINT,), deletion_ns=NOW_NS)
     state = watched((Kind.NODECLAIM, claim))
     assert state.history.began_ns == NOW_NS
@@ -50,18 +50,20 @@ DELETING = a_nodeclaim(deletion_ns=NOW_NS)
     ((LEAVING,), a_pod(node="node-1", daemonset="agent"), False),
     ((LEAVING,), a_pod(node="node-1", owner=OwnerReference("v1", "Node", "node-1")), False),
 ])  # fmt: skip
-def test_pods_that_leave_nodes_that_leave(others: tuple[Any, ...], pod: Any, *, is_kept: bool) -> None:
+def test_deleted_pods_are_kept_if_their_node_is_being_removed(
+    others: tuple[Any, ...], pod: Any, *, is_kept: bool
+) -> None:
     objects = [(Kind(type(other).__name__), other) for other in others]
     state = watched(*objects, (Kind.POD, pod))
     after = reduce(state, told(Kind.POD, gone=(pod.key,)), NOW_NS + MINUTE_NS)
     assert [pod.key for pod in after.history.pods] == ([pod.key] if is_kept else [])
 
 
-def test_a_pod_tells_its_controller_and_its_node() -> None:
+def test_a_deleted_pod_is_kept_with_its_controller_and_node() -> None:
     pods = (a_pod(name="a", node="node-1", owner=an_owner(name="web-5d")), a_pod(name="b", node="node-1"))
     alone = a_pod(name="c", node="node-1", template=a_pod_template())
     state = watched((Kind.NODE, LEAVING), *((Kind.POD, pod) for pod in (*pods, alone)))
-    # The second is there again at once under its name, as a StatefulSet's pods are.
+    # Pod b is recreated at once with the same name, as in a StatefulSet.
     again = a_pod(name="b", node="node-2", uid="new")
     after = reduce(state, told(Kind.POD, again, gone=("default/a", "default/c")), NOW_NS + 1)
     told_of = {pod.key: (pod.owner_kind, pod.owner_name, pod.node_name) for pod in after.history.pods}
@@ -72,7 +74,7 @@ def test_a_pod_tells_its_controller_and_its_node() -> None:
     }
 
 
-def test_events_are_kept_until_they_are_old() -> None:
+def test_history_is_kept_until_it_is_too_old() -> None:
     kept = an_event(name="a", about="NodeClaim/general-x", reason="DisruptionTerminating", last_ns=NOW_NS)
     other = an_event(name="b", reason="FailedScheduling")
     state = watched((Kind.EVENT, kept), (Kind.EVENT, other))
@@ -86,13 +88,13 @@ def test_events_are_kept_until_they_are_old() -> None:
     assert state.history.began_ns == late_ns + 1 - history.KEPT_NS
 
 
-def test_what_is_kept_is_bounded_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_kept_nodeclaims_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "MOST_CLAIMS", 2)
     state = watched(*((Kind.NODECLAIM, a_nodeclaim(name=name)) for name in "abcd"))
     for minute, name in enumerate("abc", 1):
         state = reduce(state, told(Kind.NODECLAIM, gone=(name,)), NOW_NS + minute * MINUTE_NS)
     assert [claim.claim.name for claim in state.history.claims] == ["b", "c"]
-    # Complete only from behind the first that had to go.
+    # The history is complete only after the deletion of the dropped NodeClaim.
     assert state.history.began_ns == NOW_NS + MINUTE_NS + 1
     before = state.history
     assert reduce(state, told(Kind.POD, a_pod()), NOW_NS + HOUR_NS).history is before

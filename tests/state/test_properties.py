@@ -48,14 +48,14 @@ KINDS = {Kind.POD: pods, Kind.NODE: nodes, Kind.NODECLAIM: claims}
 
 @st.composite
 def changes(draw: Any) -> tuple[Kind, str, Any]:
-    """Return one thing that is told: an object as it is now, or that it is gone."""
+    """Return one change: the new version of an object, or its deletion."""
     kind = draw(st.sampled_from(list(KINDS)))
     item = draw(KINDS[kind])
     return kind, item.key, item if draw(st.integers(0, 3)) else None
 
 
 def batches(told: list[tuple[Kind, str, Any]], cuts: list[bool]) -> list[Batch]:
-    """Return what was told in portions: a new one begins where there is a cut."""
+    """Return the changes split into batches: a new batch begins at each cut."""
     result: list[dict[Kind, dict[str, Any]]] = [{}]
     for index, (kind, key, item) in enumerate(told):
         if index < len(cuts) and cuts[index]:
@@ -65,23 +65,23 @@ def batches(told: list[tuple[Kind, str, Any]], cuts: list[bool]) -> list[Batch]:
 
 
 def from_scratch(state: ClusterState) -> ClusterState:
-    """Return the state that the objects alone make."""
+    """Return the state built in one step from the same objects."""
     return state_of(inventory_of(state))
 
 
 @given(st.lists(changes(), max_size=40), st.lists(st.booleans(), max_size=40), st.lists(st.booleans(), max_size=40))
-def test_portions_do_not_matter(told: list[Any], first: list[bool], second: list[bool]) -> None:
+def test_the_split_into_batches_does_not_matter(told: list[Any], first: list[bool], second: list[bool]) -> None:
     assert content(after(*batches(told, first))) == content(after(*batches(told, second)))
 
 
 @given(st.lists(changes(), max_size=40), st.lists(st.booleans(), max_size=40))
-def test_bit_by_bit_is_the_same_as_from_scratch(told: list[Any], cuts: list[bool]) -> None:
+def test_many_changes_give_the_same_state_as_one_list(told: list[Any], cuts: list[bool]) -> None:
     state = after(*batches(told, cuts))
     assert content(state) == content(from_scratch(state))
 
 
 @given(st.lists(changes(), max_size=20))
-def test_telling_the_last_word_again_changes_nothing(told: list[Any]) -> None:
+def test_repeating_the_last_version_of_every_object_changes_nothing(told: list[Any]) -> None:
     state = after(*batches(told, []))
     last = {(kind, key): item for kind, key, item in told}
     again = batches([(kind, key, item) for (kind, key), item in last.items()], [])
@@ -89,7 +89,7 @@ def test_telling_the_last_word_again_changes_nothing(told: list[Any]) -> None:
 
 
 @given(st.lists(changes(), max_size=20), st.lists(changes(), max_size=20))
-def test_a_new_list_makes_whatever_was_there_before_irrelevant(told: list[Any], listed: list[Any]) -> None:
+def test_a_new_list_replaces_everything_before_it(told: list[Any], listed: list[Any]) -> None:
     objects: dict[Kind, dict[str, Any]] = {kind: {} for kind in KINDS}
     for kind, key, item in listed:
         if item is not None:

@@ -11,7 +11,7 @@ from tests.builders import a_node, a_nodepool, a_pod, an_owner
 from tests.state.stories import after, told
 
 
-def test_each_change_makes_a_generation_and_leaves_the_one_before_as_it_was() -> None:
+def test_each_change_makes_a_new_generation_and_leaves_the_previous_one_alone() -> None:
     first = after(told(Kind.NODE, a_node(name="node-1")))
     second = after(told(Kind.NODE, a_node(name="node-2")), begin=first)
     assert (first.generation, second.generation) == (1, 2)
@@ -27,12 +27,12 @@ def test_each_change_makes_a_generation_and_leaves_the_one_before_as_it_was() ->
     told(Kind.NODE, a_node(name="node-1"), replaces=True),
     told(Kind.POD),
 ])  # fmt: skip
-def test_what_is_told_again_as_it_was_changes_nothing(batch: Batch) -> None:
+def test_a_batch_without_changes_returns_the_same_state(batch: Batch) -> None:
     state = after(told(Kind.NODE, a_node(name="node-1")))
     assert reduce(state, batch) is state
 
 
-def test_what_a_batch_does_not_touch_stays_the_same_object() -> None:
+def test_parts_that_a_batch_does_not_touch_stay_the_same_objects() -> None:
     before = after(told(Kind.NODE, a_node()), told(Kind.POD, a_pod(node="node-1")))
     now = reduce(before, told(Kind.NODEPOOL, a_nodepool()))
     assert now.nodes is before.nodes
@@ -48,14 +48,14 @@ def test_what_a_batch_does_not_touch_stays_the_same_object() -> None:
 
 
 def amounts(state: Any, node: str = "node-1") -> tuple[int, int, int, int]:
-    """Return millicores and pods of DaemonSets and of the workload."""
+    """Return the millicores and pods of DaemonSets, then those of other workloads."""
     usage = state.node_usage.get(node, NO_USAGE)
     cpu = [part["cpu"].millis if "cpu" in part else 0 for part in (usage.daemonset, usage.workload)]
     return cpu[0], usage.daemonset_pods, cpu[1], usage.workload_pods
 
 
 class TestUsage:
-    def test_daemonset_pods_are_counted_apart(self) -> None:
+    def test_daemonset_pods_are_counted_separately(self) -> None:
         now = after(
             told(
                 Kind.POD,
