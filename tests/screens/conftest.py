@@ -1,4 +1,4 @@
-"""Pilots that wait no longer than they must."""
+"""Fixtures for screens: Textual's pilot waits no longer than needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is typed after ``:``: what it could become, and what is wrong with it."""
+"""The hint for a command typed after ``:``: completions, usage or an error."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ COMMANDS = (
     ("nodes x", ":nodes  Nodes"),
     ("zz top", "there is no command :zz; ? lists the commands"),
 ])  # fmt: skip
-def test_what_a_line_could_become_or_what_its_command_takes(line: str, text: str) -> None:
+def test_the_hint_lists_completions_or_explains_the_command(line: str, text: str) -> None:
     assert hint(COMMANDS, line) == text
 
 
 @pytest.mark.parametrize("line", ["theme d", "theme zz"])
-def test_what_could_stand_behind_a_command_is_asked_once(line: str) -> None:
+def test_the_arguments_of_a_command_are_listed_only_once(line: str) -> None:
     asked: list[str] = []
 
     def names() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Small questions: what they give, and that escape gives nothing."""
+"""Dialogs: the answer that each returns, and None on escape."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNANSWERED = object()
 
 
 class Host(App[None]):
-    """Asks, and keeps the answer."""
+    """Opens a dialog and stores its answer."""
 
     CSS_PATH = style_sheets("dialogs")
 
@@ -33,7 +33,7 @@ class Host(App[None]):
         return self.answer
 
 
-async def test_a_list_begins_on_the_current_choice_and_is_narrowed_by_typing() -> None:
+async def test_a_list_starts_at_the_current_choice_and_typing_filters_it() -> None:
     app = Host()
     async with app.run_test() as pilot:
         assert await app.ask(pilot, PickScreen("Which", FEW, current="b"), "enter") == "b"
@@ -44,11 +44,11 @@ async def test_a_list_begins_on_the_current_choice_and_is_narrowed_by_typing() -
         assert await app.ask(pilot, PickScreen("Which", FEW), "m", "enter") == "c"
         assert await app.ask(pilot, PickScreen("Which", FEW), "m", "backspace", "b", "enter") == "b"
         assert await app.ask(pilot, PickScreen("Which", FEW), "down", "enter") == "b"
-        assert await app.ask(pilot, PickScreen("Which", FEW), *"ph", "enter") == "a", "at once behind each other"
+        assert await app.ask(pilot, PickScreen("Which", FEW), *"ph", "enter") == "a", "enter directly after typing"
         assert await app.ask(pilot, PickScreen("Which", FEW), *"zz", "enter") is None
 
 
-async def test_a_click_leaves_what_is_typed_to_the_line() -> None:
+async def test_typing_goes_to_the_input_line_even_if_the_list_has_the_focus() -> None:
     app = Host()
     async with app.run_test() as pilot:
         screen = PickScreen("Which", FEW)
@@ -60,7 +60,7 @@ async def test_a_click_leaves_what_is_typed_to_the_line() -> None:
         assert app.answer == "b"
 
 
-async def test_the_frame_keeps_its_height_while_the_list_is_narrowed() -> None:
+async def test_the_frame_keeps_its_height_while_the_list_is_filtered() -> None:
     app = Host()
     async with app.run_test(size=(80, 40)) as pilot:
         assert await app.ask(pilot, PickScreen("Which", MANY)) is UNANSWERED
@@ -79,7 +79,7 @@ async def test_the_frame_keeps_its_height_while_the_list_is_narrowed() -> None:
         assert frame.region.height <= 12
 
 
-async def test_a_checklist_gives_what_is_on_and_is_narrowed_by_typing() -> None:
+async def test_a_checklist_returns_the_checked_choices_and_typing_filters_it() -> None:
     app = Host()
     choices = [Choice(item, item) for item in ("c7i", "c7i-flex", "m7i", "m7i-flex")]
     async with app.run_test() as pilot:
@@ -93,7 +93,7 @@ async def test_a_checklist_gives_what_is_on_and_is_narrowed_by_typing() -> None:
         assert await app.ask(pilot, ChecklistScreen("Some", FEW, ["a"]), "space", "escape") is None
 
 
-async def test_a_refused_line_stays_to_be_corrected() -> None:
+async def test_an_invalid_line_stays_open_for_correction() -> None:
     app = Host()
 
     def check(text: str) -> str:

@@ -25,7 +25,7 @@ def pods(count: int = 4) -> tuple[PodEntry, ...]:
 
 
 class ByNamespace(Grouping):
-    """Two ways."""
+    """Group by namespace, or not at all."""
 
     NAMESPACE = "namespace"
     NOTHING = "nothing"
@@ -36,7 +36,7 @@ def headed(lines: Sequence[object], by: ByNamespace, folding: Folding) -> Sequen
 
 
 class Held:
-    """A list whose items can be exchanged."""
+    """A listing whose items the test can replace."""
 
     def __init__(self, sort: Sort | None = None) -> None:
         self.items: Sequence[PodEntry] = pods()
@@ -48,7 +48,7 @@ class Held:
         return [item.pod.name for item in self.listing.rows.items]
 
 
-def test_a_value_is_made_again_when_what_it_is_made_from_is_another_object() -> None:
+def test_a_kept_value_is_computed_again_if_an_input_is_a_different_object() -> None:
     kept: Kept[list[int]] = Kept()
     first, other = [1], [1]
     assert kept.latest is None
@@ -59,7 +59,7 @@ def test_a_value_is_made_again_when_what_it_is_made_from_is_another_object() -> 
     assert kept.latest == [3]
 
 
-def test_filter_and_order_make_the_rows() -> None:
+def test_rows_follow_the_filter_and_the_sort_order() -> None:
     held = Held(Sort("name"))
     listing = held.listing
     assert held.names() == ["web-0", "web-1", "web-2", "web-3"]
@@ -71,7 +71,7 @@ def test_filter_and_order_make_the_rows() -> None:
     assert not listing.sort_by("nothing")
 
 
-def test_a_filter_that_cannot_be_read_leaves_the_one_before() -> None:
+def test_an_invalid_filter_keeps_the_previous_one() -> None:
     listing = Held().listing
     listing.set_filter("ns=shop")
     listing.begin_filter()
@@ -82,11 +82,11 @@ def test_a_filter_that_cannot_be_read_leaves_the_one_before() -> None:
 
 
 @pytest.mark.parametrize(("text", "is_begun"), [("na", True), ("ns", True), ("n", False), ("shop", False), ("", False)])
-def test_a_word_that_may_become_a_field_is_no_filter_yet(text: str, is_begun: bool) -> None:
+def test_the_beginning_of_a_field_name_is_recognized(text: str, is_begun: bool) -> None:
     assert Held().listing.is_field_begun(text) is is_begun
 
 
-def test_as_time_goes_on_only_filters_by_age_are_asked_again() -> None:
+def test_as_time_passes_only_filters_by_age_are_applied_again() -> None:
     held = Held()
     first = held.listing.make(NOW_NS)
     later = held.listing.make(NOW_NS + MINUTE_NS)
@@ -100,7 +100,7 @@ def test_as_time_goes_on_only_filters_by_age_are_asked_again() -> None:
     assert held.names(NOW_NS + MINUTE_NS) == ["web-0"]
 
 
-def test_groups_keep_how_they_are_folded_when_something_else_is_asked_for() -> None:
+def test_each_grouping_remembers_its_folding() -> None:
     groups: Groups[object, ByNamespace] = Groups(ByNamespace.NAMESPACE, ungrouped_text="not grouped")
     assert groups.text == "by namespace"
     lines = headed([1, 2], groups.by, groups.folding)
@@ -113,10 +113,10 @@ def test_groups_keep_how_they_are_folded_when_something_else_is_asked_for() -> N
     assert groups.folding == Folding(is_folded=True)
     groups.use(ByNamespace.NAMESPACE)
     groups.fold_all(headed([1, 2], groups.by, groups.folding))
-    assert not groups.folding.hides("all"), "where none is open, all are opened"
+    assert not groups.folding.hides("all"), "if no group is open, all are opened"
 
 
-def test_groups_that_open_last_open_by_a_key_of_their_own() -> None:
+def test_groups_that_open_last_are_opened_by_a_second_key_press() -> None:
     class Last(GroupHeading[int], frozen=True, eq=False, dict=True):
         @property
         def opens_last(self) -> bool:
@@ -133,4 +133,4 @@ def test_groups_that_open_last_open_by_a_key_of_their_own() -> None:
     groups.fold_all(lines(usual=False, last=False))
     assert groups.folding == Folding(is_folded=True)
     groups.fold_all(lines(usual=True, last=True)[1:])
-    assert groups.folding.opens_all, "where none is open, all that there are are opened"
+    assert groups.folding.opens_all, "if no group is open, all are opened"

@@ -20,12 +20,12 @@ print(before, "karptui.screens.whatif.screen" in sys.modules, "karptui.screens.t
 """
 
 
-def test_every_screen_is_there_before_it_is_opened() -> None:
+def test_screens_are_imported_before_they_are_opened() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True", "True"]
 
 
-def test_is_stopped_between_two_modules() -> None:
+def test_stopping_takes_effect_before_the_next_module() -> None:
     imported: list[str] = []
 
     def names() -> Iterator[str]:
@@ -40,7 +40,7 @@ def test_is_stopped_between_two_modules() -> None:
     assert imported == ["json"]
 
 
-def test_a_module_that_cannot_be_imported_is_left_to_whoever_opens_it() -> None:
+def test_a_module_that_cannot_be_imported_is_ignored() -> None:
     preloader = Preloader(["karptui.no_such_module"])
     preloader.start(0)
     preloader.join()

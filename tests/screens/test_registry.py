@@ -1,4 +1,4 @@
-"""Every screen is found where its entry says, and stands on few classes."""
+"""The module of every screen is named after its entry, and no screen has a deep class hierarchy."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def screens() -> list[type[FrameScreen]]:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_an_entry_names_the_screen_in_the_module_of_its_name(entry: ScreenEntry) -> None:
+def test_the_module_and_class_of_a_screen_are_named_after_its_entry(entry: ScreenEntry) -> None:
     screen = getattr(importlib.import_module(f"karptui.screens.{entry.name}"), f"{entry.title}Screen")
     assert issubclass(screen, FrameScreen)
     assert screen.entry_name == entry.name
 
 
 @pytest.mark.parametrize("screen", screens(), ids=lambda screen: screen.__name__)
-def test_a_screen_stands_on_no_more_than_three_classes_of_ours(screen: type[FrameScreen]) -> None:
+def test_a_screen_has_at_most_three_karptui_base_classes(screen: type[FrameScreen]) -> None:
     above = [item.__name__ for item in screen.__mro__[1:] if item.__module__.startswith("karptui.")]
     assert len(above) <= MOST_ABOVE, above

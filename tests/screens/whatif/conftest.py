@@ -1,4 +1,4 @@
-"""A what-if without a screen."""
+"""Fixtures for the what-if controller, which run without a screen."""
 
 from __future__ import annotations
 

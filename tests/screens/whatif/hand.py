@@ -1,4 +1,4 @@
-"""A what-if without a screen: a cluster in hand, questions that are taken down, and a listener that remembers."""
+"""Fakes for the what-if controller: cluster, replays, listener and keyboard."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ POOL = a_manifest(
 
 
 class Questions:
-    """Stands for what replays: takes down what is asked, and says of the cluster what it is told."""
+    """Fake replays: records each scenario, and answers with ``next_state``."""
 
     def __init__(self) -> None:
         self.asked: list[Scenario] = []
@@ -59,7 +59,7 @@ class Questions:
 
 
 class Cluster:
-    """A cluster whose objects are at hand, and whose time goes on when it is told."""
+    """Fake cluster: objects in a dict, time from the field ``now``."""
 
     def __init__(self) -> None:
         self.view = ClusterView(a_cluster(nodes=1), {})
@@ -82,7 +82,7 @@ class Cluster:
 
 
 class SlowCluster(Cluster):
-    """A cluster whose objects come when the test says so."""
+    """Fake cluster that returns objects only after the test sets ``answers``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class SlowCluster(Cluster):
 
 
 class Listener:
-    """Remembers what it was told."""
+    """Records the calls of the controller."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -118,7 +118,7 @@ class Listener:
 
 
 class Keys:
-    """Stands for the keyboard."""
+    """Fake keyboard."""
 
     is_typing = False
 

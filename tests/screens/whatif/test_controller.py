@@ -1,4 +1,4 @@
-"""The what-if without a screen: edits, questions, answers, and the keys on a control."""
+"""The what-if controller without a screen: edits, replays, answers and quick edits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def opened(whatif: WhatIf) -> WhatIf:
     return whatif
 
 
-async def test_opening_reads_documents_and_makes_text_of_edits_of_them(whatif: WhatIf, listener: Listener) -> None:
+async def test_opening_loads_documents_and_applies_edits_to_their_text(whatif: WhatIf, listener: Listener) -> None:
     edits = (SetField(POOL, ("spec", "weight"), 60), RemoveNode("node-0"))
     failed = await whatif.open(Opening("less", (POOL, ObjectRef("NodePool", "gone")), edits, Replay.REMOVE))
     assert "gone" in failed
@@ -42,7 +42,7 @@ async def test_opening_reads_documents_and_makes_text_of_edits_of_them(whatif: W
     assert whatif.book.originals[POOL]["spec"]["weight"] == 50
     assert listener.told == ["sheet"]
     await whatif.open(Opening("other", (POOL,)))
-    assert whatif.book.sheet.name == "less", "what is added leaves the name of a sheet that is worked on"
+    assert whatif.book.sheet.name == "less", "adding a document does not rename the scenario"
     assert whatif.book.sheet.text.count("kind: NodePool") == 1
 
 
@@ -59,25 +59,25 @@ async def test_a_scenario_is_named_after_its_edits_until_the_user_names_it(whati
     assert whatif.name == "mine"
     await whatif.open_scenarios(target)
     whatif.put_edits((), "none")
-    assert whatif.name == "general: weight 50 → 60", "a saved name made of the edits follows them again"
+    assert whatif.name == "general: weight 50 → 60", "an automatic name is updated again after it was saved and opened"
     assert whatif.book.names() == ["mine", "general: weight 50 → 60"]
 
 
-async def test_what_is_typed_is_taken_apart_only_when_it_is_asked(whatif: WhatIf, listener: Listener) -> None:
+async def test_typed_text_is_parsed_only_if_its_problems_are_read(whatif: WhatIf, listener: Listener) -> None:
     await opened(whatif)
     whatif.ask()
     text = whatif.book.sheet.text.replace("weight: 50", "weight: 500")
     whatif.typed(text, line_of(whatif, "  weight: 50"))
     assert listener.told[-1] == "typed"
     assert not whatif.documents.is_taken_apart
-    assert whatif.explain(0) is None, "what was said of the text before stands"
+    assert whatif.explain(0) is None, "the explanation of the previous text is kept"
     assert whatif.documents.problems
     result = text_of(whatif.explain(0) or ())
     assert result.startswith("✘ line ")
     assert "spec.weight" in result
 
 
-async def test_a_text_that_cannot_be_read_is_not_asked(whatif: WhatIf, cluster: Cluster) -> None:
+async def test_invalid_yaml_is_not_replayed(whatif: WhatIf, cluster: Cluster) -> None:
     await opened(whatif)
     whatif.put_text("kind: [", "broken")
     whatif.ask()
@@ -88,7 +88,7 @@ async def test_a_text_that_cannot_be_read_is_not_asked(whatif: WhatIf, cluster: 
     assert len(asked(cluster)) == 1
 
 
-async def test_a_comment_asks_nothing_new(whatif: WhatIf, cluster: Cluster) -> None:
+async def test_adding_a_comment_starts_no_new_replay(whatif: WhatIf, cluster: Cluster) -> None:
     await opened(whatif)
     whatif.ask()
     assert whatif.take(1, Answer(asked(cluster)[0], blockers_gained=()))
@@ -98,25 +98,27 @@ async def test_a_comment_asks_nothing_new(whatif: WhatIf, cluster: Cluster) -> N
     assert len(asked(cluster)) == 1
     cluster.replays.next_state = ReplayState(number=1, is_busy=True, moves=True)
     whatif.ask()
-    assert len(asked(cluster)) == 2, "the answer would be of another cluster"
+    assert len(asked(cluster)) == 2, "the cluster has changed since"
 
 
-async def test_an_answer_to_another_question_is_not_taken(whatif: WhatIf, cluster: Cluster) -> None:
+async def test_an_answer_to_an_earlier_scenario_is_ignored(whatif: WhatIf, cluster: Cluster) -> None:
     await opened(whatif)
     whatif.ask()
     first = 1, Answer(asked(cluster)[0], problem="no")
     whatif.put_text(whatif.book.sheet.text.replace("weight: 50", "weight: 60"), "weight")
-    assert not whatif.take(*first), "the text is another one since"
+    assert not whatif.take(*first), "the text has changed since"
     whatif.ask()
     assert not whatif.take(*first)
     assert whatif.take(2, Answer(asked(cluster)[1], problem="no room"))
     assert whatif.problem == "no room"
-    assert whatif.answer is None, "an answer without a difference is no good one"
+    assert whatif.answer is None, "an answer with a problem is not shown as a result"
 
 
-async def test_the_cluster_is_followed_once_changed_and_due(whatif: WhatIf, cluster: Cluster, keys: Keys) -> None:
+async def test_a_changed_cluster_is_replayed_again_if_due_and_idle(
+    whatif: WhatIf, cluster: Cluster, keys: Keys
+) -> None:
     await opened(whatif)
-    assert not whatif.follow(), "nothing is asked yet"
+    assert not whatif.follow(), "nothing has been replayed yet"
     whatif.ask()
     assert cluster.replays.are_first[0]
     for state, follows in (
@@ -136,13 +138,13 @@ async def test_the_cluster_is_followed_once_changed_and_due(whatif: WhatIf, clus
     ("form", "expected"),
     [("patch", "kubectl patch"), ("yaml", "weight: 60"), ("diff", "+  weight: 60"), ("scenario", "replay: pending")],
 )
-async def test_what_was_edited_is_exported(whatif: WhatIf, form: str, expected: str) -> None:
+async def test_edits_can_be_exported(whatif: WhatIf, form: str, expected: str) -> None:
     await opened(whatif)
     whatif.put_text(whatif.book.sheet.text.replace("weight: 50", "weight: 60"), "weight")
     assert expected in whatif.exported(form)
 
 
-async def test_scenarios_go_to_a_file_and_come_back(whatif: WhatIf, tmp_path: Path) -> None:
+async def test_scenarios_are_saved_to_a_file_and_opened_again(whatif: WhatIf, tmp_path: Path) -> None:
     await opened(whatif)
     whatif.put_text(whatif.book.sheet.text.replace("weight: 50", "weight: 60"), "weight")
     whatif.book.begin_copy(whatif.book.sheet)
@@ -158,7 +160,7 @@ async def test_scenarios_go_to_a_file_and_come_back(whatif: WhatIf, tmp_path: Pa
         await whatif.open_scenarios(str(tmp_path / "none.yaml"))
 
 
-async def test_a_file_that_is_called_off_while_it_is_opened_changes_nothing(whatif: WhatIf, tmp_path: Path) -> None:
+async def test_cancelling_while_a_file_is_opened_changes_nothing(whatif: WhatIf, tmp_path: Path) -> None:
     target = str(tmp_path / "two.yaml")
     await whatif.open(Opening("cordon", edits=(RemoveNode("node-0"),)))
     await whatif.open(Opening("lighter", edits=(SetField(POOL, ("spec", "weight"), 5),), is_new=True))
@@ -176,7 +178,7 @@ async def test_a_file_that_is_called_off_while_it_is_opened_changes_nothing(what
     assert other.book.unsaved() == []
 
 
-async def test_nobody_is_told_once_the_screen_is_left(whatif: WhatIf, listener: Listener) -> None:
+async def test_a_listener_gets_no_notices_after_it_has_left(whatif: WhatIf, listener: Listener) -> None:
     whatif.leave(Listener())
     whatif.say("still here")
     whatif.leave(listener)
@@ -205,7 +207,7 @@ async def test_an_unreadable_document_is_not_edited(whatif: WhatIf, quick: Quick
     assert len(listener.notices) == 2
 
 
-async def test_values_of_a_requirement_are_exchanged(whatif: WhatIf, quick: QuickEdits) -> None:
+async def test_values_of_a_requirement_are_toggled_and_reset(whatif: WhatIf, quick: QuickEdits) -> None:
     document = await the_pool(whatif)
     capacity = present(control_of("quick/nodepool.capacity-type").quick)
     quick.put_toggles(capacity, document, {"spot", "on-demand"}, {"reserved"})
@@ -215,7 +217,7 @@ async def test_values_of_a_requirement_are_exchanged(whatif: WhatIf, quick: Quic
     assert set(capacity.current((await the_pool(whatif)).body or {}).split(", ")) == {"spot", "on-demand"}
 
 
-async def test_an_action_adds_an_edit_once_and_replays_what_it_is_about(whatif: WhatIf, quick: QuickEdits) -> None:
+async def test_an_action_adds_its_edit_once_and_sets_the_replay(whatif: WhatIf, quick: QuickEdits) -> None:
     action = next(action for action in QUICK_ACTIONS if action.id == "remove-node")
     for _ in range(2):
         quick.act(action, ObjectRef("Node", "node-0"), {})
@@ -225,14 +227,16 @@ async def test_an_action_adds_an_edit_once_and_replays_what_it_is_about(whatif: 
     assert whatif.book.sheet.edits == ()
 
 
-async def test_refusals_change_nothing_and_say_why(whatif: WhatIf, quick: QuickEdits, listener: Listener) -> None:
+async def test_an_action_with_invalid_input_changes_nothing_and_explains_why(
+    whatif: WhatIf, quick: QuickEdits, listener: Listener
+) -> None:
     action = next(action for action in QUICK_ACTIONS if action.id == "copies")
     quick.act(action, ObjectRef("Pod", "web", "shop"), {name: "many" for name, _ in action.asks})
     assert whatif.book.sheet.edits == ()
     assert listener.notices[0].startswith(f"{action.title}: ")
 
 
-async def test_what_a_sweep_begins_from(whatif: WhatIf, quick: QuickEdits) -> None:
+async def test_the_current_value_for_a_sweep_is_the_value_in_the_cluster(whatif: WhatIf, quick: QuickEdits) -> None:
     document = await the_pool(whatif)
     quick.step("quick/nodepool.weight", 1, document)
     assert quick.current_value("NodePool/general:spec.weight", document) == "50"

@@ -1,4 +1,4 @@
-"""Scenarios of their own, what is not saved, and what is kept for the next start."""
+"""New scenarios, unsaved scenarios, and those kept for the next start."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def names(whatif: WhatIf) -> list[str]:
 
 
 async def keep_lighter(cluster: Cluster) -> None:
-    """Leave one scenario that is not saved for the next start."""
+    """Keep one unsaved scenario for the next start."""
     whatif = WhatIf(cluster, cluster.session, KEPT)
     await whatif.restore()
     await whatif.open(LIGHTER)
     whatif.keep()
 
 
-async def test_a_remedy_begins_a_scenario_of_its_own_and_the_same_one_once(whatif: WhatIf) -> None:
+async def test_each_remedy_starts_its_own_scenario_but_not_twice(whatif: WhatIf) -> None:
     await whatif.open(Opening("general", (POOL,)))
     whatif.put_text(whatif.book.sheet.text.replace("weight: 50", "weight: 60"), "typing")
     await whatif.open(CORDON)
@@ -50,12 +50,12 @@ async def test_a_remedy_begins_a_scenario_of_its_own_and_the_same_one_once(whati
     assert names(whatif)[-1] == "cordon (2)"
 
 
-async def test_what_was_worked_on_and_is_in_no_file_is_asked_about_once(whatif: WhatIf, tmp_path: Path) -> None:
+async def test_the_user_is_asked_once_about_edited_unsaved_scenarios(whatif: WhatIf, tmp_path: Path) -> None:
     book = whatif.book
     await whatif.open(Opening("general", (POOL,)))
     await whatif.open(CORDON)
     assert [scenario.name for scenario in book.unsaved()] == ["cordon"]
-    assert book.to_ask_about() == 0, "the same key makes it again"
+    assert book.to_ask_about() == 0, "the same key would make the scenario again"
     whatif.put_edits((CordonNode("n2"),), "work")
     assert (book.to_ask_about(), book.to_ask_about()) == (1, 0)
     await whatif.open(LIGHTER)
@@ -67,10 +67,10 @@ async def test_what_was_worked_on_and_is_in_no_file_is_asked_about_once(whatif: 
     assert book.to_ask_about() == 1
 
 
-async def test_what_is_not_saved_is_there_again_after_a_start(cluster: Cluster, whatif: WhatIf) -> None:
+async def test_unsaved_scenarios_are_restored_at_the_next_start(cluster: Cluster, whatif: WhatIf) -> None:
     first = WhatIf(cluster, cluster.session, KEPT)
     first.keep()
-    assert await first.restore() == 0, "nothing is written before what was there has been read"
+    assert await first.restore() == 0, "nothing is written before the kept scenarios are restored"
     await first.open(CORDON)
     await first.open(LIGHTER)
     first.keep()
@@ -79,11 +79,11 @@ async def test_what_is_not_saved_is_there_again_after_a_start(cluster: Cluster, 
     assert (await again.restore(), await again.restore()) == (2, 0)
     assert names(again) == ["cordon", "lighter", "general"]
     assert again.book.index == 2
-    assert again.book.scenario_at(1) == first.book.scenario_at(1), "documents are held against the cluster again"
+    assert again.book.scenario_at(1) == first.book.scenario_at(1), "documents are compared with the cluster again"
     opened = WhatIf(cluster, cluster.session, KEPT)
     await opened.restore(is_opening=True)
     await opened.open(Opening("general", (POOL,)))
-    assert names(opened) == ["cordon", "lighter", "general"], "it does not go into one of last time"
+    assert names(opened) == ["cordon", "lighter", "general"], "the document is not added to a restored scenario"
     alone = WhatIf(cluster, cluster.session, KEPT)
     await alone.restore()
     assert names(alone) == ["cordon", "lighter"]
@@ -92,7 +92,7 @@ async def test_what_is_not_saved_is_there_again_after_a_start(cluster: Cluster, 
     assert KEPT.read() == ()
 
 
-async def test_who_leaves_while_scenarios_are_brought_back_finds_them_next_time(cluster: Cluster) -> None:
+async def test_leaving_while_scenarios_are_restored_keeps_them_for_the_next_start(cluster: Cluster) -> None:
     await keep_lighter(cluster)
     slow = SlowCluster()
     left = WhatIf(slow, slow.session, KEPT)
@@ -113,7 +113,7 @@ async def test_who_leaves_while_scenarios_are_brought_back_finds_them_next_time(
     assert [scenario.name for scenario in KEPT.read()] == ["lighter", "cordon"]
 
 
-async def test_scenarios_brought_back_twice_at_once_are_there_once(cluster: Cluster) -> None:
+async def test_two_concurrent_restores_restore_each_scenario_once(cluster: Cluster) -> None:
     await keep_lighter(cluster)
     slow = SlowCluster()
     again = WhatIf(slow, slow.session, KEPT)
@@ -124,7 +124,7 @@ async def test_scenarios_brought_back_twice_at_once_are_there_once(cluster: Clus
     assert names(again) == ["lighter"]
 
 
-def test_the_file_is_its_owners_alone_and_of_one_cluster() -> None:
+def test_the_file_is_private_and_belongs_to_one_cluster() -> None:
     assert KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
     (path,) = (state_dir() / "whatif").iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -136,8 +136,8 @@ def test_the_file_is_its_owners_alone_and_of_one_cluster() -> None:
     assert list(path.parent.iterdir()) == []
 
 
-def test_two_at_once_keep_the_scenarios_of_both() -> None:
-    """Each process has read the same file; the second that ends must not write over what the first has kept."""
+def test_two_processes_keep_the_scenarios_of_both() -> None:
+    """Both processes read the same file. The second to end must not overwrite the scenarios of the first."""
     shared, dropped, first, second = (Scenario(name, edits=(CordonNode(name),)) for name in ("a", "b", "c", "d"))
     KeptScenarios("prod").write([shared, dropped])
     scenarios, other = KeptScenarios("prod"), KeptScenarios("prod")
@@ -147,10 +147,10 @@ def test_two_at_once_keep_the_scenarios_of_both() -> None:
     assert {scenario.name for scenario in KeptScenarios("prod").read()} == {"a", "b", "c", "d"}
     assert other.write([shared])
     assert scenarios.write([])
-    assert KeptScenarios("prod").read() == (), "both have thrown away, or saved, what they had"
+    assert KeptScenarios("prod").read() == (), "both have discarded or saved their scenarios"
 
 
-def test_a_folder_locked_by_another_process_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scenarios_are_written_even_if_another_process_holds_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.screens.whatif.kept_scenarios.LOCK_SECONDS", 0.05)
     assert KEPT.write([])
     descriptor = os.open(state_dir() / "whatif", os.O_RDONLY)
@@ -161,7 +161,7 @@ def test_a_folder_locked_by_another_process_is_waited_for(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("data", [b"no: [scenario", b"\xff\xfe"])
-def test_what_cannot_be_read_is_set_aside_and_not_written_over(data: bytes) -> None:
+def test_an_unreadable_file_is_renamed_and_not_overwritten(data: bytes) -> None:
     assert KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
     (path,) = (state_dir() / "whatif").iterdir()
     path.write_bytes(data)
@@ -171,7 +171,7 @@ def test_what_cannot_be_read_is_set_aside_and_not_written_over(data: bytes) -> N
     assert (aside.name, aside.read_bytes()) == (f"{path.stem}.unreadable.yaml", data)
 
 
-def test_what_is_too_large_or_not_to_be_opened_is_set_aside_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_too_large_or_cannot_be_opened_is_renamed_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert KEPT.write([Scenario("large", edits=(CordonNode("n"),))])
     with monkeypatch.context() as context:
         context.setattr("karptui.screens.whatif.kept_scenarios.MOST_KEPT_BYTES", 10)
@@ -183,7 +183,7 @@ def test_what_is_too_large_or_not_to_be_opened_is_set_aside_too(monkeypatch: pyt
     assert ["closed" in aside[0], "large" in aside[1], len(aside)] == [True, True, 2]
 
 
-def test_what_cannot_be_written_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_is_reported_and_raises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.screens.whatif.kept_scenarios.MOST_KEPT_BYTES", 10)
     assert not KEPT.write([Scenario("a", edits=(CordonNode("n"),))])
     monkeypatch.setattr("karptui.screens.whatif.kept_scenarios.MOST_KEPT_BYTES", 1 << 20)
