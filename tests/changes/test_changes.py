@@ -63,7 +63,7 @@ NODEPOOLS = st.fixed_dictionaries(
 
 
 class Version(msgspec.Struct, frozen=True):
-    """An object from an instant on."""
+    """A version of an object, valid from an instant on."""
 
     at_ns: int
     kind: str
@@ -124,7 +124,7 @@ def test_a_field_names_when_it_changed_and_who_changed_it() -> None:
     ]
     (row,) = changes_between(a_moment(a_pool()), a_moment(a_pool(10)), versions)
     assert (row.field, row.before, row.after, row.at_ns, row.by) == ("spec.weight", 100, 10, 30, "argocd")
-    assert changes_between(a_moment(a_pool()), a_moment(a_pool()), versions) == (), "it was changed back"
+    assert changes_between(a_moment(a_pool()), a_moment(a_pool()), versions) == (), "the change was reverted"
 
 
 def test_objects_that_were_added_and_removed_are_one_row_each() -> None:
@@ -137,13 +137,13 @@ def test_objects_that_were_added_and_removed_are_one_row_each() -> None:
     ]
 
 
-def test_without_versions_the_last_manager_is_known_but_not_when() -> None:
+def test_without_versions_the_last_manager_is_known_but_not_the_time() -> None:
     after = {("NodePool", "spot"): a_version(a_pool(10), 5, "helm")}
     (row,) = changes_between(a_moment(a_pool()), Moment(after))
     assert (row.at_ns, row.by) == (0, "helm")
 
 
-def test_karpenter_s_kinds_are_first_then_settings_the_verdict_workloads_cost_and_folded_objects() -> None:
+def test_rows_are_sorted_karpenter_kinds_settings_verdict_workloads_cost_folded_objects() -> None:
     def a_moment_with(number: int, *more: dict[str, Any]) -> Moment:
         pdb = a_manifest("PodDisruptionBudget", "web", namespace="shop", spec={"minAvailable": number})
         daemonset = a_manifest("DaemonSet", "logs", namespace="kube-system", spec={"template": {"spec": {"x": number}}})
@@ -219,7 +219,7 @@ def test_requests_of_folded_pods_that_differ_are_a_row() -> None:
     assert (row.field, row.before, row.after) == ("requests", {"cpu": "500m"}, {"cpu": "2"})
 
 
-def test_cost_is_a_total_and_the_nodepools_that_differ() -> None:
+def test_cost_rows_are_the_total_and_each_nodepool_that_differs() -> None:
     before = a_moment(prices={"spot": 1.0, "general": 2.0, "gpu": 3.001})
     after = a_moment(prices={"spot": 1.5, "general": 2.0, "gpu": 3.0})
     assert rows(changes_between(before, after)) == [
@@ -289,7 +289,7 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, An
     return [(change.path, change.before, change.after) for change in field_changes(fields_of(before), fields_of(after))]
 
 
-def test_a_field_that_is_added_changed_and_removed() -> None:
+def test_added_changed_and_removed_fields_are_listed() -> None:
     before = a_pool_of(weight=100, limits={"cpu": "10"})
     after = a_pool_of(weight=10, limits={"memory": "1Ti"})
     assert changed(before, after) == [
@@ -311,7 +311,7 @@ def test_a_requirement_is_named_by_its_key_and_not_by_its_position() -> None:
     ]
 
 
-def test_requirements_with_the_same_key_are_told_apart_by_their_operators() -> None:
+def test_requirements_with_the_same_key_are_distinguished_by_their_operators() -> None:
     low = {"key": "cpu", "operator": "Gt", "values": ["4"]}
     before = a_pool_of(requirements=[low, {"key": "cpu", "operator": "Lt", "values": ["32"]}])
     after = a_pool_of(requirements=[low, {"key": "cpu", "operator": "Lt", "values": ["64"]}])
@@ -328,7 +328,7 @@ def test_a_container_is_compared_field_by_field() -> None:
     assert changed(a_deployment("1"), a_deployment("2")) == [(path, "1", "2")]
 
 
-def test_status_and_computed_metadata_are_no_changes_but_images_of_a_nodeclass_are() -> None:
+def test_status_and_computed_metadata_are_ignored_except_images_of_a_nodeclass() -> None:
     before = a_pool_of() | {"status": {"nodes": 1}}
     after = a_pool_of() | {"status": {"nodes": 2}}
     after["metadata"] = {

@@ -28,7 +28,7 @@ FINE = (ClusterFinding(severity=FindingSeverity.INFO, code=FindingCode.FINE),)
 
 
 class Notes:
-    """Stands for the tap."""
+    """A fake tap: keeps all that the keeper records."""
 
     def __init__(self) -> None:
         self.marks: list[Mark] = []
@@ -46,7 +46,7 @@ class Notes:
 
 
 class Demo:
-    """The demo, followed and kept second by second."""
+    """The demo cluster with a follower and a keeper, advanced one second at a time."""
 
     def __init__(self) -> None:
         self.notes = Notes()
@@ -131,11 +131,11 @@ def test_usage_is_kept_once_a_minute_for_containers_of_workloads() -> None:
     assert all(item.cpu_millis and item.memory_bytes for item in measured)
 
 
-def test_nothing_is_edited_while_the_demo_plays(played: Demo) -> None:
+def test_the_demo_gives_no_marks_about_edits_restarts_and_verdicts(played: Demo) -> None:
     assert not [mark for mark in played.notes.marks if mark.cause in ("edit", "restart", "verdict", "verdict-over")]
 
 
-def test_a_verdict_of_the_keeper_is_what_the_screen_writes() -> None:
+def test_a_verdict_mark_has_the_same_text_as_the_screen() -> None:
     demo = Demo()
     finding = ClusterFinding(
         severity=FindingSeverity.ERROR, code=FindingCode.POOL_DELETED, objects=("NodePool/ml",), names=("ml",), nodes=2
@@ -147,11 +147,11 @@ def test_a_verdict_of_the_keeper_is_what_the_screen_writes() -> None:
     (mark,) = demo.notes.marks
     assert mark.text == sentence(finding, later_ns, {})
     demo.keeper.saw(demo.follower.view, (), later_ns + 3600 * NS_PER_SECOND)
-    assert len(demo.notes.marks) == 1, "an unknown verdict ends nothing"
+    assert len(demo.notes.marks) == 1, "without a verdict no mark says that a finding has ended"
 
 
 @pytest.mark.parametrize("since_seconds", [None, -600, 5])
-def test_what_was_wrong_before_recording_began_is_not_said_to_have_begun(since_seconds: int | None) -> None:
+def test_a_finding_is_marked_only_if_it_began_after_the_recording(since_seconds: int | None) -> None:
     demo = Demo()
     began_ns = demo.clock.now_ns()
     since_ns = None if since_seconds is None else began_ns + since_seconds * NS_PER_SECOND
@@ -181,24 +181,26 @@ class RecordingNotes(Notes):
     is_recording = True
 
 
-def test_the_app_keeps_the_followed_cluster_in_a_thread_and_no_moment() -> None:
+def test_the_app_samples_a_followed_cluster_once_a_minute_and_a_past_moment_never() -> None:
     demo, notes, failures = Demo(), RecordingNotes(), list[str]()
     keeping = HistoryKeeping(lambda _: FINE, demo.clock.now_ns, lambda: demo.follower)
 
     look(keeping, demo, failures)
-    assert notes.samples == [], "a moment has no tap"
+    assert notes.samples == [], "a past moment has no tap"
     demo.follower.tap = notes  # type: ignore[assignment]
     look(keeping, demo, failures)
     pools = {sample.pool for sample in notes.samples}
     assert pools == {"", *demo.follower.view.state.nodepools}
     look(keeping, demo, failures)
-    assert len(notes.samples) == len(pools), "too soon"
+    assert len(notes.samples) == len(pools), "a minute has not passed"
     assert failures == []
 
 
-def test_edits_of_the_history_are_kept_until_another_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edits_are_read_from_the_history_only_if_there_are_new_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(history, "LOOK_SECONDS", float("-inf"))
-    monkeypatch.setattr(history, "REST_SECONDS", float("-inf"))  # keys of other tests
+    monkeypatch.setattr(history, "REST_SECONDS", float("-inf"))  # other tests may just have pressed keys
     demo, notes, failures = Demo(), RecordingNotes(), list[str]()
     notes.path = tmp_path / "h.karptui"  # type: ignore[attr-defined]
     a_session(tmp_path / "h.karptui", a_pool(0, 100, "helm"), a_pool(20, 10, "argocd"), until=60)
@@ -212,11 +214,11 @@ def test_edits_of_the_history_are_kept_until_another_is_seen(tmp_path: Path, mon
     assert [edit.manager for edit in keeping.edits] == ["argocd"]
     read = keeping.edits
     look(keeping, demo, failures)
-    assert keeping.edits is read, "nothing was edited since"
+    assert keeping.edits is read, "there was no new edit"
     assert failures == []
 
 
-def test_findings_about_a_past_moment_are_none_of_the_followed_cluster() -> None:
+def test_findings_about_a_past_moment_are_not_recorded() -> None:
     demo, notes, failures = Demo(), RecordingNotes(), list[str]()
     demo.follower.tap = notes  # type: ignore[assignment]
     keeping = HistoryKeeping(lambda _: FINE, demo.clock.now_ns, lambda: ClusterFollower(None))
@@ -225,7 +227,7 @@ def test_findings_about_a_past_moment_are_none_of_the_followed_cluster() -> None
     assert (notes.samples, notes.marks, failures) == ([], [], [])
 
 
-def test_a_failure_of_the_keeper_is_told_and_not_fatal() -> None:
+def test_a_failure_of_the_keeper_is_reported_and_not_fatal() -> None:
     demo, failures = Demo(), list[str]()
     demo.follower.tap = RecordingNotes()  # type: ignore[assignment]
 

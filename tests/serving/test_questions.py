@@ -1,4 +1,4 @@
-"""Answers of the serving session: proportions, blockers, sweeps of studies, known values."""
+"""Answers of the serving session: proportions, blockers, remedies, sweeps, known values."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SWEEP = Sweep(VALUES, setting="RESERVED_ENIS")
 
 
 def compared(*pods: Pod, weights: tuple[int, int] = (20, 10)) -> ClusterView:
-    """Return a view of two NodePools that could take every pod, with their overlap."""
+    """Return a view of two NodePools that both fit every pod, with their overlap."""
     pools = tuple(a_pool(name=name, weight=weight) for name, weight in zip("ab", weights, strict=True))
     inventory = Inventory(pods=pods, nodepools=pools)
     steps = AnalysisSteps(prepare(inventory, TYPES, Settings(), NOW_NS), 1)
@@ -76,28 +76,28 @@ def hint_of(pools: tuple[str, ...], view: ClusterView) -> str:
     return proportion(view, pools).hint
 
 
-def test_the_pool_that_shares_most_pods_is_the_partner() -> None:
+def test_the_partner_is_the_nodepool_that_shares_most_pods() -> None:
     overlap = overlap_of(VIEW)
     assert overlap.partners_of("primary") == ("primary", "spare")
     assert overlap.partners_of("rest") == ("rest", "primary")
     assert overlap.partners_of("gone") == ("gone",)
 
 
-def test_a_pool_is_alone_until_it_is_known_who_shares_its_pods() -> None:
+def test_a_nodepool_has_no_partner_until_the_overlap_is_known() -> None:
     assert pools_around(VIEW, NOW_NS).partners_of("primary") == ("primary", "spare")
     unknown = ClusterView(VIEW.state, VIEW.statuses, VIEW)
     assert pools_around(unknown, NOW_NS).partners_of("primary") == ("primary",)
     assert not proportion(unknown, ("primary",)).is_known
 
 
-def test_shares_begin_with_the_weights() -> None:
+def test_the_first_shares_follow_the_weights() -> None:
     pools = VIEW.state.nodepools
     assert first_shares(("primary", "spare"), pools) == "primary=2 spare=1"
     assert first_shares(("rest", "primary"), pools) == "rest=1 primary=1", "a pool without a weight"
     assert first_shares(("primary", "gone"), pools) == "primary=1 gone=1"
 
 
-def test_the_hint_names_the_pods_that_may_go_to_either() -> None:
+def test_the_hint_counts_the_pods_that_fit_both_nodepools() -> None:
     assert overlap_of(VIEW).shared_by(("primary", "spare")) == 64
     assert "; 64 pods of ReplicaSet/shop/web may go to either." in hint_of(("primary", "spare"), VIEW)
     assert "; 0 pods may go to either." in hint_of(("a", "b"), VIEW)
@@ -108,7 +108,7 @@ def test_the_hint_names_the_pods_that_may_go_to_either() -> None:
     assert " and 2 more may go to either." in hint_of(("a", "b"), many)
 
 
-def test_the_what_if_of_a_proportion() -> None:
+def test_the_scenario_of_a_proportion_edits_every_pod_with_labels() -> None:
     opening = opening_of({"a": 2, "b": 1}, compared(*PODS))
     assert (opening.name, opening.replay) == ("a 2, b 1", Replay.SCRATCH)
     assert [ref.key for ref in opening.documents] == ["a", "b"]
@@ -118,7 +118,7 @@ def test_the_what_if_of_a_proportion() -> None:
     }
 
 
-def test_without_pods_to_spread_there_is_none() -> None:
+def test_a_proportion_is_refused_if_no_pod_has_labels() -> None:
     with pytest.raises(RequestError, match="no pod with labels fits a and b alike"):
         opening_of({"a": 1, "b": 1}, compared(a_pod(name="bare", labels={})))
 
@@ -127,14 +127,14 @@ def keys_in(namespace: str) -> tuple[str, ...]:
     return tuple(entry.key for entry in blocker_entries(analysed()) if entry.namespace == namespace)
 
 
-def test_rows_come_in_groups_that_are_open_while_there_are_few() -> None:
+def test_groups_of_blockers_are_open_if_there_are_few_rows() -> None:
     served, view = blockers(), analysed()
     arranged = served.arrange(served.items(view, WANTED), WANTED)
     assert isinstance(arranged.items[0], BlockerGroup)
     assert len(arranged.items) > arranged.shown > 0
 
 
-def test_many_rows_rest_for_as_long_as_they_took(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_not_made_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.serving.blockers.PACED_FROM", 1)
     now = [0.0]
 
@@ -151,7 +151,7 @@ def test_many_rows_rest_for_as_long_as_they_took(monkeypatch: pytest.MonkeyPatch
     assert served.items(analysed(), WANTED) is not result
 
 
-def test_remedies_are_of_the_newest_analysis() -> None:
+def test_remedies_follow_the_newest_analysis() -> None:
     keys = keys_in("gitlab")
     first, later = analysed(), analysed()
     asked = Remedies(SharedBase())
@@ -173,12 +173,12 @@ def test_every_remedy_is_tried_and_one_is_best() -> None:
 
 @pytest.fixture
 def studies(monkeypatch: pytest.MonkeyPatch) -> Studies:
-    monkeypatch.setattr("karptui.serving.studies.MOST_JOBS", 1)  # in this process
+    monkeypatch.setattr("karptui.serving.studies.MOST_JOBS", 1)  # run points in this process
     view = analysed()
     return Studies(lambda: view)
 
 
-def test_points_are_in_the_order_of_the_values_on_all_pods_if_none_is_pending(studies: Studies) -> None:
+def test_a_sweep_keeps_the_order_of_values_and_replays_all_pods_if_none_is_pending(studies: Studies) -> None:
     result = present(studies.sweep(SWEEP, Replay.PENDING, NOW_NS).value)
     assert [point.value for point in result.points] == list(VALUES)
     assert result.mode is Replay.SCRATCH
@@ -195,7 +195,7 @@ def test_a_cancelled_sweep_has_no_answer(studies: Studies, monkeypatch: pytest.M
     assert studies.sweep(SWEEP, Replay.PENDING, NOW_NS) == StudyAnswer(None)
 
 
-def test_values_of_disruption_are_simulated_next_to_the_cluster_as_it_is(studies: Studies) -> None:
+def test_values_of_a_disruption_setting_are_compared_with_the_current_cluster(studies: Studies) -> None:
     compared_values = partial(compare_values, horizon_ns=3600 * NS_PER_SECOND, seeds=1)
     sweep = parse_sweep("NodePool/general:spec.disruption.consolidateAfter=30s,1h")
     comparison = present(studies.answer(partial(compared_values, sweep=sweep), NOW_NS).value)
@@ -214,7 +214,7 @@ def of(name: str, *arches: str, zones: tuple[str, ...] = ()) -> InstanceType:
     return InstanceType(name=name, requirements=(in_(ARCH, *arches),), capacity={}, offerings=offerings)
 
 
-def test_values_of_types_and_of_their_offerings_are_told_once_and_in_order() -> None:
+def test_label_values_of_types_and_offerings_are_unique_and_sorted() -> None:
     types = (of("a", "arm64", zones=("b", "a")), of("b", "amd64", "arm64", zones=("a",)))
     assert label_values(types) == {ARCH: ("amd64", "arm64"), ZONE: ("a", "b")}
 
@@ -224,7 +224,7 @@ def viewed(types: tuple[InstanceType, ...]) -> ClusterView:
     return ClusterView(state, {}, evidence=Evidence(instance_types=types))
 
 
-def test_the_same_types_are_looked_through_once_and_those_before_are_let_go() -> None:
+def test_values_are_computed_once_for_the_same_types_and_earlier_types_are_released() -> None:
     types = (of("a", "arm64"),)
     view, held = viewed(types), getrefcount(types)
     assert known_values(view).types is known_values(view).types
@@ -233,7 +233,7 @@ def test_the_same_types_are_looked_through_once_and_those_before_are_let_go() ->
     assert getrefcount(types) == held
 
 
-def test_values_that_nodepools_give_are_added() -> None:
+def test_values_from_template_labels_of_nodepools_are_added() -> None:
     pools = (
         NodePool(name="one", template_labels={"team": "blue", ARCH: "riscv64"}),
         NodePool(name="two", template_labels={"team": "amber"}),
