@@ -1,4 +1,4 @@
-"""Clusters for plays: one NodePool, two sizes of nodes, an hour old and quiet."""
+"""Clusters for forecasts: one NodePool and two sizes of nodes, all an hour old."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def a_pair(
 
 
 def a_world(*pairs: tuple[Node, NodeClaim], **objects: Any) -> Inventory:
-    """Return a cluster; a NodePool called ``general`` without budgets unless given."""
+    """Return a cluster; by default its only NodePool is ``general``, without budgets."""
     objects.setdefault("nodepools", (a_nodepool(budgets=()),))
     fields: dict[str, Any] = {name: tuple(values) for name, values in objects.items()}
     return Inventory(nodes=tuple(node for node, _ in pairs), nodeclaims=tuple(claim for _, claim in pairs), **fields)
 
 
 def played(inventory: Inventory, *, settings: Settings | None = None, **options: Any) -> Played:
-    """Play a cluster on the two types."""
+    """Forecast a cluster with the two instance types."""
     return forward(inventory, TYPES, settings or Settings(), NOW_NS, **options)
 
 

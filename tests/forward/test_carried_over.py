@@ -18,19 +18,19 @@ HORIZON_NS = 6 * 3600 * 10**9
 FLEETS = int(os.environ.get("KARPTUI_PLAYED_FLEETS", "6"))
 
 
-class Blind(Observation):
-    """A observation that remembers nothing."""
+class ForgetfulObservation(Observation):
+    """Discards everything that it would carry over from one step to the next."""
 
     def prepared(self) -> Prepared:
         self.forget()
         return super().prepared()
 
 
-class Anew(Play):
-    """A play that carries nothing over."""
+class FreshPlay(Play):
+    """Computes every step from scratch."""
 
     def run(self) -> Played:
-        self.observation.__class__ = Blind
+        self.observation.__class__ = ForgetfulObservation
         return super().run()
 
 
@@ -47,8 +47,8 @@ def played(kind: type[Play], prepared: Prepared, durations: Durations) -> Played
 
 @pytest.mark.parametrize("number", range(FLEETS))
 @pytest.mark.parametrize("durations", [INSTANT, Durations()], ids=["instant", "timed"])
-def test_a_play_that_carries_over_is_one_that_looks_anew(number: int, durations: Durations) -> None:
+def test_carrying_results_over_does_not_change_a_forecast(number: int, durations: Durations) -> None:
     name = f"carried-{number}"
     prepared = load(FleetGenerator(name, "").snapshot(name))
-    carried, anew = (plain(PLAYED, played(kind, prepared, durations)) for kind in (Play, Anew))
-    assert carried == anew
+    carried, fresh = (plain(PLAYED, played(kind, prepared, durations)) for kind in (Play, FreshPlay))
+    assert carried == fresh

@@ -8,7 +8,7 @@ from tests.builders import NOW_NS, SECOND_NS, present
 
 
 def a_play(rounds: int, *, is_quiescent: bool = False, rising: float = 0.0, of_the_beginning: bool = False) -> Played:
-    """Return a command, then two that come in turn, the one thirty seconds after the other."""
+    """Return a forecast with one command, then two that alternate, 30 seconds apart."""
     steps, series = [], [Moment(NOW_NS, 9, 4.0, 0)]
     for number in range(1 + 2 * rounds):
         at_ns = NOW_NS + (60 + 30 * number) * SECOND_NS
@@ -25,7 +25,7 @@ def a_play(rounds: int, *, is_quiescent: bool = False, rising: float = 0.0, of_t
                   series=tuple(series), kept=(), assumptions=(), not_modelled=())  # fmt: skip
 
 
-def test_only_commands_that_repeat_to_the_end_are_a_circle() -> None:
+def test_commands_are_a_cycle_only_if_they_repeat_to_the_end() -> None:
     circle = present(circle_of(a_play(4)))
     assert (circle.from_ns, circle.period_ns) == (NOW_NS + 90 * SECOND_NS, 60 * SECOND_NS)
     assert ([step.evictions for step in circle.commands], circle.evictions) == ([2, 3], 5)
@@ -35,7 +35,7 @@ def test_only_commands_that_repeat_to_the_end_are_a_circle() -> None:
     assert circle_of(a_play(2)) is None
 
 
-def test_the_first_sentence_says_that_it_goes_in_a_circle() -> None:
+def test_the_headline_reports_a_cycle() -> None:
     played = a_play(4)
     told = headline(replace(played, circle=circle_of(played)))
     assert told == (

@@ -20,24 +20,24 @@ from tests.forward.making import TYPES, a_pair, a_world, played, seconds, steps
 
 BEGAN_NS = NOW_NS - 40 * NS_PER_SECOND
 DRAINED = 60
-"""Seconds from the end of a wait to the end of the node: half of them for its pod, half for its instance."""
+"""Seconds from the readiness of the replacement to the end of the node: 30 to drain it, 30 to end its instance."""
 
 
 def held(name: str, began_ns: int = BEGAN_NS) -> tuple[Node, NodeClaim]:
-    """Return a node that a command holds."""
+    """Return a node that a running command has tainted and marked."""
     node, claim = a_pair(name)
     mark = a_condition("DisruptionReason", since_ns=began_ns)
     return replace(node, taints=(DISRUPTED_TAINT,)), replace(claim, conditions=(*claim.conditions, mark))
 
 
 def a_replacement(name: str, after_seconds: int) -> NodeClaim:
-    """Return a NodeClaim that was made so long after the command began."""
+    """Return a NodeClaim created this many seconds after the command began."""
     created_ns = BEGAN_NS + after_seconds * NS_PER_SECOND
     room = amounts({"cpu": "2", "memory": "8Gi", "pods": "29"})
     return a_nodeclaim(name=name, node=name, stage="Launched", created_ns=created_ns, capacity=room, allocatable=room)
 
 
-def test_the_command_is_carried_out_once_its_replacement_is_there() -> None:
+def test_a_running_command_drains_its_node_once_its_replacement_is_ready() -> None:
     node, claim = held("goes")
     world = a_world((node, claim), pods=[a_pod(name="moves", node="goes", cpu="500m")])
     world = replace(world, nodeclaims=(*world.nodeclaims, a_replacement("new", 1)))
@@ -49,27 +49,27 @@ def test_the_command_is_carried_out_once_its_replacement_is_there() -> None:
     assert not [step for step in steps(forecast, StepKind.PROVISION) if step.claims]
 
 
-def test_marks_that_nobody_remembers_go_and_the_node_is_looked_at_anew() -> None:
+def test_a_node_marked_by_no_running_command_is_evaluated_again() -> None:
     (empty,) = steps(played(a_world(held("empty"))), StepKind.DISRUPT)
     assert (empty.method, empty.nodes) == ("Emptiness", ("empty",))
 
 
 @pytest.mark.parametrize(("after_seconds", "counts"), [(-2, False), (-1, True), (0, True), (10, True), (11, False)])
-def test_replacements_are_made_right_after_the_mark(after_seconds: int, counts: bool) -> None:
+def test_only_nodeclaims_created_right_after_the_mark_count_as_replacements(after_seconds: int, counts: bool) -> None:
     node, claim = held("goes")
     (result,) = waiting([node], [claim, a_replacement("new", after_seconds)])
     assert result.awaited == (("new",) if counts else ())
 
 
-def test_a_replacement_is_of_the_last_command_before_it() -> None:
+def test_a_replacement_belongs_to_the_last_command_before_it() -> None:
     first, second = held("first"), held("second", BEGAN_NS + 4 * NS_PER_SECOND)
     claims = [first[1], second[1], a_replacement("one", 1), a_replacement("two", 5)]
     waitings = waiting([first[0], second[0]], claims)
     assert {item.node_name: item.awaited for item in waitings} == {"first": ("one",), "second": ("two",)}
 
 
-def test_a_command_gives_up_after_ten_minutes_and_its_nodes_stay() -> None:
-    """Node and NodeClaim lose their marks; the NodeClaim that comes too late is a node more."""
+def test_a_command_fails_after_ten_minutes_and_its_nodes_stay() -> None:
+    """Node and NodeClaim lose their marks. The late replacement becomes an additional node."""
     began_ns = NOW_NS - 500 * NS_PER_SECOND
     late = replace(a_replacement("new", 1), created_ns=began_ns + NS_PER_SECOND)
     slow = Durations(start_ns=700 * NS_PER_SECOND, nomination_ns=0)
@@ -85,8 +85,8 @@ def test_a_command_gives_up_after_ten_minutes_and_its_nodes_stay() -> None:
     assert [int(seconds(step)) for step in steps(forecast, StepKind.READY)] == [201]
 
 
-def test_a_command_ends_when_its_replacement_is_deleted_for_not_registering() -> None:
-    """EC2 refused it for five minutes: Karpenter deletes the NodeClaim, and the node stays."""
+def test_a_command_fails_if_its_replacement_is_deleted_for_not_registering() -> None:
+    """EC2 refuses the launch for five minutes, so Karpenter deletes the NodeClaim. The node stays."""
     began_ns = NOW_NS - 290 * NS_PER_SECOND
     refused = a_condition("Launched", status="False", since_ns=began_ns)
     waits = a_condition("Registered", status="Unknown", since_ns=began_ns)
@@ -102,7 +102,7 @@ def test_a_command_ends_when_its_replacement_is_deleted_for_not_registering() ->
     assert "claim-goes" in play.world.claims
 
 
-def test_how_long_a_command_has_grows_with_the_nodes_that_are_held() -> None:
+def test_the_timeout_of_a_command_grows_with_the_number_of_nodes_in_commands() -> None:
     running = Running(["a"], ["b"], NOW_NS)
     many = Running(map(str, range(9000)), ["c"], NOW_NS)
     most = Running(map(str, range(90000)), ["d"], NOW_NS)
@@ -113,7 +113,9 @@ def test_how_long_a_command_has_grows_with_the_nodes_that_are_held() -> None:
 
 
 @pytest.mark.parametrize(("minutes", "usual_minutes", "expected"), [(14, 1, 0), (16, 1, 1), (16, 4, 0), (21, 4, 1)])
-def test_a_node_that_is_not_ready_for_long_stays_so(minutes: int, usual_minutes: int, expected: int) -> None:
+def test_a_node_that_is_uninitialized_for_too_long_is_assumed_to_stay_so(
+    minutes: int, usual_minutes: int, expected: int
+) -> None:
     made_ns = NOW_NS - minutes * MINUTE_NS
     joined = tuple(a_condition(item, since_ns=made_ns) for item in ("Launched", "Registered"))
     node, claim = a_pair("waits")
@@ -128,7 +130,7 @@ def test_a_node_that_is_not_ready_for_long_stays_so(minutes: int, usual_minutes:
     assert (result == text) is bool(expected)
 
 
-def test_a_node_that_joined_late_is_not_given_up_for_the_time_before() -> None:
+def test_the_time_before_a_node_joined_does_not_count_as_uninitialized() -> None:
     made_ns, joined_ns = NOW_NS - 20 * MINUTE_NS, NOW_NS - MINUTE_NS
     _, claim = a_pair("late")
     launched = a_condition("Launched", since_ns=made_ns)
@@ -139,7 +141,7 @@ def test_a_node_that_joined_late_is_not_given_up_for_the_time_before() -> None:
     assert not is_stuck(replace(claim, conditions=(launched, undated)), Durations(), NOW_NS)
 
 
-def test_a_node_that_has_joined_is_never_given_up() -> None:
+def test_only_nodeclaims_that_have_not_registered_are_given_up() -> None:
     _, claim = a_pair("there")
     assert given_up_ns(claim) is None
     launched = a_condition("Launched", since_ns=BEGAN_NS)

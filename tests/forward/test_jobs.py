@@ -36,11 +36,11 @@ def ended(*minutes: int) -> list[Pod]:
     ("job", "kind"),
     [("etl-29919555gd", "etl"), ("ci-4709", "ci"), ("load-test-2-77ab1", "load-test"), ("migrate", "migrate")],
 )
-def test_jobs_of_a_kind_differ_in_the_end_of_their_names(job: str, kind: str) -> None:
+def test_the_kind_of_a_job_is_its_name_without_the_generated_end(job: str, kind: str) -> None:
     assert kind_of(a_job_pod(job, started_ns=NOW_NS)) == f"default/{kind}"
 
 
-def test_a_pod_ends_after_the_median_of_its_kind_and_frees_its_node() -> None:
+def test_a_job_pod_ends_after_the_median_duration_of_its_kind_and_frees_its_node() -> None:
     running = a_job_pod("etl-29955", started_ns=NOW_NS - 5 * MINUTE_NS)
     forecast = played(a_world(a_pair("node-1"), pods=[*ended(10, 20, 60), running]))
     (ends,) = steps(forecast, StepKind.JOB_ENDS)
@@ -53,7 +53,7 @@ def test_a_pod_ends_after_the_median_of_its_kind_and_frees_its_node() -> None:
     assert not any("Jobs" in text for text in forecast.not_modelled)
 
 
-def test_one_that_is_moved_begins_anew() -> None:
+def test_an_evicted_job_pod_starts_from_the_beginning() -> None:
     running = a_job_pod("etl-29955", started_ns=NOW_NS - 5 * MINUTE_NS)
     pair = a_pair("node-1", expire_after_ns=HOUR_NS + 60 * NS_PER_SECOND)
     forecast = played(a_world(pair, pods=[*ended(10, 20, 60), running]))
@@ -62,7 +62,7 @@ def test_one_that_is_moved_begins_anew() -> None:
     assert ends.at_ns == bound.at_ns + 10 * NS_PER_SECOND + 20 * MINUTE_NS
 
 
-def test_where_too_few_have_ended_they_run_on_and_that_is_said() -> None:
+def test_job_pods_of_unknown_duration_run_to_the_end_and_are_listed_as_not_modelled() -> None:
     running = a_job_pod("etl-29955", started_ns=NOW_NS)
     forecast = played(a_world(a_pair("node-1"), pods=[*ended(10, 20), running]))
     assert forecast.steps == ()
@@ -71,7 +71,7 @@ def test_where_too_few_have_ended_they_run_on_and_that_is_said() -> None:
 
 
 def a_group(*pods: object, **objects: object) -> Inventory:
-    """Return a node of Karpenter that is half full, and two of a group."""
+    """Return a half-full node of Karpenter and two nodes of a node group."""
     world = a_world(a_pair("node-1"), pods=[a_pod(name="kept", node="node-1", cpu="1"), *pods], **objects)
     nodes = (*world.nodes, *(a_node(name=name, pool="", cpu="2", memory="8Gi") for name in GROUP))
     return Inventory(
@@ -90,7 +90,7 @@ def times(node: DrainedNode) -> tuple[float | None, ...]:
     )
 
 
-def test_all_nodes_are_cordoned_and_one_is_emptied_after_the_other() -> None:
+def test_all_nodes_are_cordoned_and_then_drained_one_after_the_other() -> None:
     play, drain = drained(
         a_group(a_pod(name="a", node="group-1", cpu="1800m"), a_pod(name="b", node="group-2", cpu="500m"))
     )
@@ -98,7 +98,7 @@ def test_all_nodes_are_cordoned_and_one_is_emptied_after_the_other() -> None:
     forecast = play.run()
     assert [times(node) for node in drain.nodes] == [(0, 30, 60), (30, 60, 90)]
     (step,) = steps(forecast, StepKind.PROVISION)
-    assert seconds(step) == 1  # the first pod has no place beside what is there: a node comes for it
+    assert seconds(step) == 1  # the first pod fits on no node, so a new one is launched
     assert forecast.end.pending == 0
     assert not play.world.nodes.keys() & set(GROUP)
 
@@ -110,7 +110,7 @@ def test_refused_evictions_are_tried_again_every_five_seconds() -> None:
     play.run()
     (held,) = drain.held
     assert (held.pod, held.node, held.budgets) == ("default/web-group-2", "group-2", ("default/web",))
-    # The first is ready elsewhere after ten seconds; the second goes with the next try.
+    # The first pod is ready elsewhere after ten seconds. The second is evicted at the next try.
     assert held.until_ns is not None
     assert (held.until_ns - held.from_ns) / SECOND_NS == 10
     assert [times(node)[1] for node in drain.nodes] == [30, 40]
@@ -121,7 +121,7 @@ def test_refused_evictions_are_tried_again_every_five_seconds() -> None:
     assert [(pod.pod, pod.until_ns) for pod in drain.held] == [("default/web", None)]
 
 
-def test_daemonsets_and_ended_pods_are_not_waited_for_and_do_not_disrupt_is_not_heeded() -> None:
+def test_a_drain_by_hand_skips_daemonset_and_ended_pods_and_ignores_do_not_disrupt() -> None:
     pods = (
         a_pod(name="agent", node="group-1", daemonset="agent", cpu="10m"),
         a_pod(name="done", node="group-1", phase="Succeeded", cpu="10m"),

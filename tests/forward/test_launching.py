@@ -47,13 +47,15 @@ def an_order(*types: InstanceType, **allowed: tuple[str, ...]) -> LaunchOrder:
     [({}, SPOT, "us-east-1a"), ({"capacity": ("on-demand",), "zone": ("us-east-1b",)}, "on-demand", "us-east-1b")],
     ids=["spot first, in the first zone of equal price", "requirements hold"],
 )
-def test_the_offering_that_is_launched(allowed: dict[str, tuple[str, ...]], capacity_type: str, zone: str) -> None:
+def test_the_cheapest_offering_allowed_is_launched(
+    allowed: dict[str, tuple[str, ...]], capacity_type: str, zone: str
+) -> None:
     labels = present(launch(an_order(BOTH, DEAR, **allowed), NEWEST, name="new", now_ns=NOW_NS)).labels
     expected = {CAPACITY_TYPE: capacity_type, INSTANCE_TYPE: "m5.large", ZONE: zone, NODEPOOL: "general"}
     assert {key: labels[key] for key in expected} == expected
 
 
-def test_a_node_that_has_joined_already_is_kept() -> None:
+def test_a_node_that_has_already_joined_keeps_its_name() -> None:
     result = launch(an_order(BOTH), NEWEST, name="new", now_ns=NOW_NS)
     assert result is not None
     claim, fresh = ready(result, None, NOW_NS)
@@ -64,7 +66,7 @@ def test_a_node_that_has_joined_already_is_kept() -> None:
 
 
 def starting(*, refused: str = "", cpu: str = "1500m", seconds_ago: int = 20) -> NodeClaim:
-    """Return a NodeClaim without an instance; its launch fails for a reason, or has not been tried."""
+    """Return a NodeClaim without an instance: its launch fails with a reason, or has not been tried."""
     made_ns = NOW_NS - seconds_ago * SECOND_NS
     launched = a_condition("Launched", status="Unknown", reason=refused or "AwaitingReconciliation", since_ns=made_ns)
     return a_nodeclaim(
@@ -77,20 +79,20 @@ def starting(*, refused: str = "", cpu: str = "1500m", seconds_ago: int = 20) ->
     )
 
 
-def test_a_node_claim_without_an_instance_gets_one_that_has_room_for_its_pods() -> None:
+def test_a_nodeclaim_without_an_instance_is_launched_with_a_type_that_fits_its_requests() -> None:
     pod = a_pod(name="waits", cpu="1500m")
     world = a_world(pods=[pod])
     forecast = played(replace(world, nodeclaims=(starting(),)))
     ready_step, bound = forecast.steps
     assert (ready_step.kind, ready_step.nodes, seconds(ready_step)) == (StepKind.READY, ("young",), 40)
-    assert (bound.kind, bound.pods) == (StepKind.BIND, ("default/waits",)), "no second node is launched for it"
+    assert (bound.kind, bound.pods) == (StepKind.BIND, ("default/waits",)), "no second node is launched for the pod"
     assert (forecast.end.nodes, forecast.end.price_per_hour, forecast.end.unpriced) == (1, 0.1, 0)
     larger = played(replace(world, nodeclaims=(starting(cpu="3"),)))
     assert [moment.price_per_hour for moment in larger.series[:2]] == [0.0, 0.4]
     assert headline(forecast).startswith("nothing is disrupted and 1 node that was starting gets ready: 0 → 1 node, ")
 
 
-def test_a_node_claim_for_which_nothing_is_on_offer_waits_until_it_is_given_up() -> None:
+def test_a_nodeclaim_without_a_compatible_type_blocks_launches_until_it_is_given_up() -> None:
     pod = a_pod(name="waits", cpu="1500m")
     forecast = played(replace(a_world(pods=[pod]), nodeclaims=(starting(cpu="100"),)))
     (launched,) = steps(forecast, StepKind.PROVISION)
@@ -98,7 +100,7 @@ def test_a_node_claim_for_which_nothing_is_on_offer_waits_until_it_is_given_up()
     assert seconds(launched) == 281, "Karpenter launches nothing while a NodeClaim has no instance"
 
 
-def test_a_node_claim_whose_launch_fails_is_no_node() -> None:
+def test_a_nodeclaim_whose_launch_fails_never_becomes_a_node() -> None:
     pod = a_pod(name="waits", cpu="1500m")
     play_of = replace(a_world(pods=[pod]), nodeclaims=(starting(refused="LaunchFailed", seconds_ago=360),))
     result = played(play_of)
@@ -113,10 +115,10 @@ def test_a_node_claim_whose_launch_fails_is_no_node() -> None:
     lasting = a_condition("Launched", status="Unknown", reason="LaunchFailed", since_ns=0)
     undated = replace(starting(seconds_ago=60), conditions=(lasting,))
     (later,) = steps(played(replace(play_of, nodeclaims=(undated,))), StepKind.PROVISION)
-    assert (later.pods, seconds(later)) == (("default/waits",), 241), "it is given up by its age"
+    assert (later.pods, seconds(later)) == (("default/waits",), 241), "without a date of the failure, its age decides"
 
 
-def test_a_node_claim_that_has_long_had_no_instance_gets_none() -> None:
+def test_an_old_nodeclaim_without_an_instance_is_assumed_never_to_launch() -> None:
     old = replace(starting(seconds_ago=840), conditions=())
     result = played(replace(a_world(pods=[a_pod(name="waits", cpu="1500m")]), nodeclaims=(old,)))
     assert (result.end.nodes, result.end.pending) == (0, 1)
@@ -126,7 +128,7 @@ def test_a_node_claim_that_has_long_had_no_instance_gets_none() -> None:
     )
 
 
-def test_a_node_with_the_finalizer_of_another_controller_is_named() -> None:
+def test_the_assumptions_name_a_node_with_a_foreign_finalizer() -> None:
     node, claim = a_pair(name="held")
     held = replace(node, deletion_ns=NOW_NS, finalizers=("karpenter.sh/termination", "example.com/hold"))
     result = played(replace(a_world(), nodes=(held,), nodeclaims=(replace(claim, deletion_ns=NOW_NS),)))
@@ -152,7 +154,7 @@ def a_play(nodes: int, *looks: str) -> Played:
                   series=(Moment(NOW_NS, nodes, nodes / 2, 0),), kept=(), assumptions=(), not_modelled=())  # fmt: skip
 
 
-def test_the_least_and_the_greatest_of_all_seeds_are_told_with_the_likeliest_play() -> None:
+def test_the_likeliest_forecast_is_shown_with_the_range_of_all_seeds() -> None:
     told = shown_of([a_play(3, "a", "b", "c"), a_play(5, "a", "b"), a_play(4, "a", "b")], 7)
     assert told.end.nodes == 5
     assert told.spread == Spread(
@@ -171,14 +173,14 @@ def test_the_least_and_the_greatest_of_all_seeds_are_told_with_the_likeliest_pla
 @pytest.mark.parametrize(
     ("plays", "expected"),
     [
-        (("x", "ab", "ac", "ac"), 2),  # three begin with a, two of them go on with c
+        (("x", "ab", "ac", "ac"), 2),  # three begin with a, and two of them continue with c
         (("x", "y", "ab", "ac"), 2),
-        (("x", "y"), 0),  # as many for each: the first
-        (("ab", "a", "a"), 1),  # most end there
+        (("x", "y"), 0),  # a tie: the first wins
+        (("ab", "a", "a"), 1),  # two of three end after a
         (("", "", "a"), 0),
     ],
 )
-def test_the_likeliest_play_follows_the_majority_at_each_command(plays: tuple[str, ...], expected: int) -> None:
+def test_the_likeliest_forecast_follows_the_majority_at_each_command(plays: tuple[str, ...], expected: int) -> None:
     assert likeliest([a_play(1, *looks) for looks in plays]) == expected
 
 
@@ -196,7 +198,7 @@ def test_durations_are_medians_and_vary_by_seed() -> None:
     assert measured == [300_000_000, 150_000_000, 300_000_000, 600_000_000, 0]
 
 
-def test_a_node_joins_again_with_its_reboot() -> None:
+def test_a_reboot_restarts_the_time_since_a_node_joined() -> None:
     joined = a_condition("Registered", since_ns=NOW_NS)
     claim = a_nodeclaim(name="c", conditions=(joined,))
     assert joined_since(claim) == NOW_NS
@@ -206,7 +208,7 @@ def test_a_node_joins_again_with_its_reboot() -> None:
     assert joined_since(a_nodeclaim(name="c", conditions=())) == ABSENT_NS
 
 
-def test_when_a_refused_eviction_is_tried_again() -> None:
+def test_a_refused_eviction_is_retried_with_growing_delays() -> None:
     tries, now_ns = [], NOW_NS
     while now_ns < NOW_NS + 45 * SECOND_NS:
         now_ns = Durations().next_eviction(NOW_NS, now_ns)
@@ -216,7 +218,7 @@ def test_when_a_refused_eviction_is_tried_again() -> None:
     assert INSTANT.next_eviction(NOW_NS, NOW_NS + 5) == NOW_NS + 5
 
 
-def test_nodes_are_alike_by_nodepool_type_zone_and_owners() -> None:
+def test_nodes_are_equivalent_by_nodepool_type_zone_and_pod_owners() -> None:
     pairs = [a_pair(name, is_large=name == "large") for name in ("one", "two", "other", "empty", "large")]
     web, db = an_owner(name="web"), an_owner(name="db")
     pods = [

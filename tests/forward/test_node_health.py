@@ -29,7 +29,7 @@ STAYS: Final = {"karpenter.sh/do-not-disrupt": "true"}
 
 
 def _sick(minutes: int, *, spare: int = 4) -> Inventory:
-    """Return a node that has not been ready for so long, with pods that nothing may evict, among others that are."""
+    """Return ready nodes and one not ready for ``minutes``; its pod has do-not-disrupt and a PDB that blocks it."""
     node, claim = a_pair("node-1", conditions=())
     ready = Condition("Ready", "False", "KubeletNotReady", "", NOW_NS - minutes * MINUTE_NS)
     others = [a_pair(f"node-{number + 2}", conditions=()) for number in range(spare)]
@@ -41,17 +41,17 @@ def _sick(minutes: int, *, spare: int = 4) -> Inventory:
     return a_world((replace(node, conditions=(ready,)), claim), *others, pods=held, pdbs=[a_pdb(disruptions_allowed=0)])
 
 
-def test_the_controller_of_before_deletes_a_node_by_force_once_it_was_tolerated() -> None:
+def test_the_old_node_repair_deletes_a_node_by_force_after_the_toleration() -> None:
     for settings in (BEFORE, KEPT):
         forecast = played(_sick(10), settings=settings)
         (deleted,) = steps(forecast, StepKind.DISRUPT)
         assert (deleted.method, deleted.decision, deleted.nodes) == ("LegacyRepair", "delete", ("node-1",))
         assert (seconds(deleted), deleted.pods) == (20 * 60, ("default/web",))
         (gone,) = steps(forecast, StepKind.DRAIN)
-        assert seconds(gone) < 22 * 60, "its pods are deleted with it, whatever holds them"
+        assert seconds(gone) < 22 * 60, "its pods are deleted with it, despite PDB and do-not-disrupt"
 
 
-def test_more_than_a_fifth_of_the_nodes_is_left_alone() -> None:
+def test_nothing_is_repaired_if_too_many_nodes_are_unhealthy() -> None:
     result = played(_sick(40, spare=0), settings=BEFORE)
     assert steps(result, StepKind.DISRUPT)
     world = _sick(40, spare=1)
@@ -62,23 +62,23 @@ def test_more_than_a_fifth_of_the_nodes_is_left_alone() -> None:
     assert result.steps == ()
 
 
-def test_repair_looks_when_a_node_was_tolerated_and_ends_its_drain() -> None:
+def test_repair_starts_after_the_toleration_and_limits_the_drain() -> None:
     forecast = played(_sick(10), settings=METHOD)
     (repaired,) = steps(forecast, StepKind.DISRUPT)
     assert (repaired.method, repaired.nodes) == ("Repair", ("node-1",))
     assert 20 * 60 <= seconds(repaired) <= 21 * 60
     (gone,) = steps(forecast, StepKind.DRAIN)
-    assert 10 * 60 <= seconds(gone) - seconds(repaired) <= 13 * 60, "AWS bounds the drain of a repair to ten minutes"
+    assert 10 * 60 <= seconds(gone) - seconds(repaired) <= 13 * 60, "the AWS provider limits the drain to ten minutes"
 
 
 def _changed(world: Inventory, *conditions: Condition, **fields: Any) -> Inventory:
-    """Return a cluster whose first NodeClaim has further conditions and other fields."""
+    """Return the cluster with conditions added to its first NodeClaim, and fields of it replaced."""
     first, *others = world.nodeclaims
     claim = replace(first, conditions=(*first.conditions, *conditions), **fields)
     return replace(world, nodeclaims=(claim, *others))
 
 
-def test_a_reboot_that_ended_lately_begins_the_toleration_anew() -> None:
+def test_a_recent_reboot_restarts_the_toleration() -> None:
     ended = a_condition("Rebooting", status="False", since_ns=NOW_NS - 10 * MINUTE_NS)
     (repaired,) = steps(played(_changed(_sick(40), ended), settings=METHOD), StepKind.DISRUPT)
     assert repaired.method == "Repair"
@@ -86,14 +86,16 @@ def test_a_reboot_that_ended_lately_begins_the_toleration_anew() -> None:
 
 
 @pytest.mark.parametrize(("ends_minutes", "gone_minutes"), [(None, 20), (60, 20), (5, 5)])
-def test_the_drain_of_an_unhealthy_node_is_ended_by_force(ends_minutes: int | None, gone_minutes: int) -> None:
+def test_a_deleting_unhealthy_node_is_terminated_by_force_after_the_toleration(
+    ends_minutes: int | None, gone_minutes: int
+) -> None:
     written = {}
     if ends_minutes is not None:
         written = {TERMINATION_TIMESTAMP: format_timestamp(NOW_NS + ends_minutes * MINUTE_NS)}
     going = _changed(_sick(10), deletion_ns=NOW_NS - MINUTE_NS, annotations=written)
     for settings in (BEFORE, KEPT):
         forecast = played(going, settings=settings)
-        assert steps(forecast, StepKind.DISRUPT) == [], "Karpenter deletes nothing that is being deleted"
+        assert steps(forecast, StepKind.DISRUPT) == [], "Karpenter does not delete it again"
         (gone,) = steps(forecast, StepKind.DRAIN)
         assert gone_minutes <= seconds(gone) / 60 < gone_minutes + 2
 
@@ -102,7 +104,7 @@ def test_the_drain_of_an_unhealthy_node_is_ended_by_force(ends_minutes: int | No
     (_sick(10), parse_settings({}, "1.14.1")),
     (_changed(_sick(10), deletion_ns=NOW_NS - MINUTE_NS), METHOD),
 ], ids=["without the gate", "a drain has begun"])  # fmt: skip
-def test_a_sick_node_is_left_alone(world: Inventory, settings: Settings) -> None:
+def test_an_unhealthy_node_is_left_alone(world: Inventory, settings: Settings) -> None:
     assert played(world, settings=settings).steps == ()
 
 
@@ -113,11 +115,11 @@ def _two_sick(minutes: int, others: Sequence[tuple[Node, NodeClaim]], pods: Sequ
     return a_world(*((replace(node, conditions=(ready,)), claim) for node, claim in sick), *others, pods=[*held, *pods])
 
 
-def test_when_the_share_of_unhealthy_nodes_is_looked_at() -> None:
+def test_the_share_of_unhealthy_nodes_is_checked_again_after_changes() -> None:
     empty = [a_pair(f"empty-{number}") for number in range(4)]
     forecast = played(_two_sick(10, empty, ()), settings=BEFORE)
     assert {step.method for step in steps(forecast, StepKind.DISRUPT)} == {"Emptiness"}
-    assert forecast.end.nodes == 2, "two of two are more than a fifth"
+    assert forecast.end.nodes == 2, "two of two unhealthy nodes exceed 20% rounded up"
     assert forecast.is_quiescent
     full = [a_pair(f"full-{number}", conditions=()) for number in range(3)]
     pods = [a_pod(name=f"on-{node.name}", node=node.name, cpu="1500m", annotations=STAYS) for node, _ in full]
@@ -127,10 +129,10 @@ def test_when_the_share_of_unhealthy_nodes_is_looked_at() -> None:
     assert [(step.method, step.nodes, seconds(step)) for step in deleted[:2]] == [
         ("LegacyRepair", ("sick-1",), 5 * 60),
         ("LegacyRepair", ("sick-2",), 5 * 60),
-    ], "two of five are more than a fifth, two of six are not"
+    ], "two of five exceed 20% rounded up, two of six do not"
 
 
-def test_remaining_nodes_are_checked_together_and_after_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unhealthy_nodes_are_checked_once_until_something_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
 
     def counted(inventory: Inventory, settings: Settings) -> Mapping[str, HealthDeletion]:
@@ -150,12 +152,12 @@ def test_remaining_nodes_are_checked_together_and_after_changes(monkeypatch: pyt
     while agenda.next_ns is not None and agenda.next_ns < NOW_NS + 24 * 60 * MINUTE_NS:
         agenda.advance()
         turns += 1
-    assert len(looks) == 1, "nothing has changed"
+    assert len(looks) == 1, "nothing has changed, so there is no second check"
     assert turns < 20 + 24 * 12 + 1
-    assert agenda.next_ns is not None, "it goes on"
+    assert agenda.next_ns is not None, "later checks are still scheduled"
 
 
-def test_a_repair_that_has_begun_ends_its_drain_too() -> None:
+def test_the_drain_of_a_running_repair_is_limited_too() -> None:
     world = _sick(40)
     began_ns = NOW_NS - 30 * SECOND_NS
     mark = a_condition("DisruptionReason", reason="Unhealthy", since_ns=began_ns)
@@ -177,21 +179,23 @@ STATIC = Settings(gates={"StaticCapacity": True})
     ({"replicas": 3}, Settings(), []),
     ({"replicas": 5, "limits": {"nodes": parse_quantity("2")}}, STATIC, [(1, 0)]),
 ], ids=["missing nodes at once", "without the gate", "no more than the limit of nodes"])  # fmt: skip
-def test_static_pools_reach_replicas(pool: dict[str, Any], settings: Settings, launched: list[tuple[int, int]]) -> None:
+def test_static_nodepools_launch_nodes_up_to_their_replicas(
+    pool: dict[str, Any], settings: Settings, launched: list[tuple[int, int]]
+) -> None:
     forecast = played(a_world(a_pair("node-1"), nodepools=[a_nodepool(**pool)]), settings=settings)
     provisioned = steps(forecast, StepKind.PROVISION)
     assert [(len(step.claims), seconds(step)) for step in provisioned] == launched
     assert settings is not STATIC or forecast.end.nodes == 1 + launched[0][0]
 
 
-def test_pods_of_daemonsets_have_nowhere_else_to_go() -> None:
+def test_daemonset_pods_of_a_deleted_node_are_not_rescheduled() -> None:
     pods = [a_pod(name="ds", node="node-1", cpu="100m", daemonset="ds"), a_pod(name="web", node="node-1", cpu="100m")]
     forecast = played(a_world(a_pair("node-1"), nodepools=[a_nodepool(replicas=0)], pods=pods), settings=STATIC)
     (deleted,) = steps(forecast, StepKind.DISRUPT)
     assert (deleted.nodes, deleted.evictions, deleted.pods) == (("node-1",), 1, ("default/web",))
 
 
-def test_of_nodes_that_are_more_than_replicas_the_empty_go_first_and_those_with_guarded_pods_last() -> None:
+def test_static_nodepools_delete_empty_nodes_first_and_nodes_with_do_not_disrupt_pods_last() -> None:
     pods = [
         a_pod(name="guarded", node="node-1", cpu="100m", annotations={"karpenter.sh/do-not-disrupt": "true"}),
         a_pod(name="free", node="node-3", cpu="100m"),

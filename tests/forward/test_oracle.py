@@ -1,7 +1,7 @@
-"""Every step of plays, asked of Karpenter's own code too: opt in with KARPTUI_ORACLE=/path/to/the/oracle.
+"""Compare every decision in forecasts with Karpenter's own code; runs if KARPTUI_ORACLE is the path of the oracle.
 
-KARPTUI_ORACLE_FLEETS says how many (200), KARPTUI_ORACLE_SEED where they begin, KARPTUI_ORACLE_VERSION which version
-the oracle is (1.14.1). Karpenter breaks ties by chance, so it is asked again where it differs.
+KARPTUI_ORACLE_FLEETS is the number of fleets (200), KARPTUI_ORACLE_SEED the seed, and KARPTUI_ORACLE_VERSION the
+version of the oracle (1.14.1). Karpenter breaks ties randomly, so the oracle runs again if the answers differ.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Manifest = dict[str, Any]
 
 
 def watched(play: Play, name: str, writer: Writer, folder: Path) -> dict[str, dict[str, Any]]:
-    """Play, write down every moment at which disruption looks, and return what it finds."""
+    """Run a forecast, write a snapshot of each disruption pass, and return the decisions of each pass."""
     looks: dict[str, dict[str, Any]] = {}
     find = play.disruption.find
 
@@ -62,7 +62,7 @@ def watched(play: Play, name: str, writer: Writer, folder: Path) -> dict[str, di
     return looks
 
 
-def test_every_step_of_a_play_is_what_karpenter_decides_on_the_same_state(tmp_path: Path) -> None:
+def test_every_disruption_pass_of_a_forecast_decides_as_karpenter(tmp_path: Path) -> None:
     seed = os.environ.get("KARPTUI_ORACLE_SEED", "1")
     ours: dict[str, dict[str, Any]] = {}
     for number in range(int(os.environ.get("KARPTUI_ORACLE_FLEETS", "200"))):
@@ -75,11 +75,11 @@ def test_every_step_of_a_play_is_what_karpenter_decides_on_the_same_state(tmp_pa
     assert ours
     differing = never_given(ORACLE, ours, tmp_path, is_right, runs=RUNS)
     acting = sum(1 for our in ours.values() if our["disruption"] and our["disruption"][-1]["commands"])
-    assert differing == [], f"of {len(ours)} looks, {acting} of them with a command"
+    assert differing == [], f"of {len(ours)} passes, {acting} of them with a command"
 
 
 def is_right(ours: Mapping[str, Any], seen: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether each method that both ask answers as Karpenter did at least once."""
+    """Return whether, for each method in both answers, at least one run of Karpenter decided the same."""
     texts, by_method = decisions(ours), [decisions(document) for document in seen]
     return all(
         any(texts[name] == item[name] for item in by_method) for name in texts.keys() & by_method[0].keys() - {COSTS}
@@ -87,7 +87,7 @@ def is_right(ours: Mapping[str, Any], seen: Sequence[Mapping[str, Any]]) -> bool
 
 
 class Writer:
-    """Writes moments of a play that began with a snapshot."""
+    """Writes the state of a forecast that started from a snapshot as a snapshot."""
 
     def __init__(self, snapshot: Mapping[str, Any], inventory: Inventory) -> None:
         self._snapshot = snapshot

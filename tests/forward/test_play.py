@@ -43,7 +43,7 @@ MOVING = (("a", "node-1", "500m"), ("b", "node-2", "900m"))
 STAYS = {"karpenter.sh/do-not-disrupt": "true"}
 
 
-def test_a_cluster_in_which_nothing_is_to_be_done_stands_still() -> None:
+def test_a_forecast_without_anything_to_do_is_quiescent() -> None:
     full = a_pod(name="full", node="node-1", cpu="1900m")
     forecast = played(a_world(a_pair("node-1"), pods=[full]))
     assert forecast.steps == ()
@@ -51,13 +51,13 @@ def test_a_cluster_in_which_nothing_is_to_be_done_stands_still() -> None:
     assert [(moment.nodes, moment.price_per_hour, moment.pending) for moment in forecast.series] == [(1, 0.1, 0)]
 
 
-def test_an_empty_node_goes_after_two_looks_if_it_is_named() -> None:
+def test_an_empty_node_is_deleted_after_its_validation_and_only_named_nodes_if_limited() -> None:
     forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[a_pod(node="node-2", cpu="1900m")]))
     (deleted,) = steps(forecast, StepKind.DISRUPT)
     assert (deleted.method, deleted.decision, deleted.nodes) == ("Emptiness", "delete", ("node-1",))
     assert seconds(deleted) == 15
     (gone,) = steps(forecast, StepKind.DRAIN)
-    assert seconds(gone) == 50, "a drain takes five seconds at least, then the instance"
+    assert seconds(gone) == 50, "a drain takes at least five seconds, then the instance ends"
     assert (forecast.end.nodes, forecast.end.price_per_hour) == (1, 0.1)
     forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[]), only={"node-2"})
     assert [step.nodes for step in steps(forecast, StepKind.DISRUPT)] == [("node-2",)]
@@ -67,16 +67,18 @@ def test_an_empty_node_goes_after_two_looks_if_it_is_named() -> None:
 @pytest.mark.parametrize(
     ("operator", "values"), [("Lt", ("2",)), ("Gt", ("3",)), ("Exists", ()), ("NotIn", ("0",)), ("In", ("b", "a"))]
 )
-def test_a_new_node_has_a_value_of_each_label_of_its_requirements(operator: str, values: tuple[str, ...]) -> None:
+def test_a_new_node_has_a_label_for_each_requirement(operator: str, values: tuple[str, ...]) -> None:
     pool = a_nodepool(budgets=(), requirements=(a_requirement("tier", operator, *values),))
     pod = a_pod(name="tiered", required_node_terms=(NodeSelectorTerm((a_requirement("tier", "Exists"),)),))
     forecast = played(a_world(nodepools=[pool], pods=[pod]))
-    assert len(steps(forecast, StepKind.PROVISION)) == 1, "kube-scheduler takes the node: none is launched again"
+    assert len(steps(forecast, StepKind.PROVISION)) == 1, (
+        "kube-scheduler accepts the node, so no second one is launched"
+    )
     assert forecast.end.pending == 0
 
 
 def a_static_world(*capacity_types: str) -> Inventory:
-    """Return a drifted node of a NodePool of one node."""
+    """Return a static NodePool of one node, which is drifted."""
     wanted = a_requirement("karpenter.sh/capacity-type", "In", *capacity_types)
     pool = a_nodepool(budgets=(), replicas=1, requirements=(wanted,))
     pods = [a_pod(name="a", node="node-1", cpu="500m")]
@@ -86,7 +88,7 @@ def a_static_world(*capacity_types: str) -> Inventory:
 STATIC = Settings(gates={"StaticCapacity": True})
 
 
-def test_what_a_bare_template_saves_is_told_as_karpenter_tells_it_to_scripts_alone() -> None:
+def test_reckoned_savings_of_a_static_replacement_are_not_on_the_screen() -> None:
     forecast = played(a_static_world("on-demand"), settings=STATIC)
     replaced = steps(forecast, StepKind.DISRUPT)[0]
     assert (replaced.method, replaced.decision, replaced.reckoned_savings) == ("StaticDrift", "replace", 0.1)
@@ -94,7 +96,7 @@ def test_what_a_bare_template_saves_is_told_as_karpenter_tells_it_to_scripts_alo
     assert "$" not in step_text(replaced)
 
 
-def test_without_a_price_scripts_get_no_dollars_and_nothing_is_assumed_of_them() -> None:
+def test_unknown_prices_are_null_in_json_and_not_among_the_assumptions() -> None:
     objects = a_world(a_pair("node-1", conditions=("Consolidatable",)))
     free = tuple(
         replace(item, offerings=tuple(replace(each, price_per_hour=0.0) for each in item.offerings)) for item in TYPES
@@ -108,7 +110,7 @@ def test_without_a_price_scripts_get_no_dollars_and_nothing_is_assumed_of_them()
         assert any(RECKONED in assumption for assumption in forecast.assumptions) == (saved is not None)
 
 
-def test_a_node_stays_where_nothing_is_on_offer_to_replace_it() -> None:
+def test_a_drifted_node_stays_if_no_offering_can_replace_it() -> None:
     forecast = played(a_static_world("spot"), settings=STATIC)
     assert steps(forecast, StepKind.DISRUPT) == []
     rejected = steps(forecast, StepKind.REJECT)
@@ -117,7 +119,7 @@ def test_a_node_stays_where_nothing_is_on_offer_to_replace_it() -> None:
     assert forecast.end.nodes == 1
 
 
-def test_pods_of_a_node_that_goes_are_made_again_and_find_a_place() -> None:
+def test_pods_of_a_deleted_node_are_recreated_and_scheduled() -> None:
     pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m")]
     forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
     (deleted,) = steps(forecast, StepKind.DISRUPT)
@@ -147,7 +149,7 @@ def test_pods_without_an_owner_are_lost_with_their_node() -> None:
     assert forecast.end.pending == 0
 
 
-def test_a_replacement_is_there_before_its_node_goes() -> None:
+def test_a_replacement_is_ready_before_the_old_node_is_drained() -> None:
     pods = [a_pod(name="a", node="node-1", cpu="500m")]
     forecast = played(a_world(a_pair("node-1", is_large=True), pods=pods))
     kinds = [step.kind for step in forecast.steps]
@@ -157,7 +159,7 @@ def test_a_replacement_is_there_before_its_node_goes() -> None:
     assert replaced.savings_per_hour == pytest.approx(0.3)
     assert seconds(ready) - seconds(replaced) == 60
     assert seconds(bound) == seconds(ready)
-    assert seconds(gone) - seconds(bound) == 30 + 30, "its grace period, then the instance"
+    assert seconds(gone) - seconds(bound) == 30 + 30, "the grace period of its pod, then the end of the instance"
     assert forecast.end.price_per_hour == pytest.approx(0.1)
 
 
@@ -193,14 +195,14 @@ def test_a_pod_that_kube_scheduler_refused_is_bound_if_it_fits_and_the_assumptio
     assert text in forecast.assumptions
 
 
-def test_pods_of_another_scheduler_are_bound_again_after_an_eviction() -> None:
+def test_evicted_pods_of_another_scheduler_are_bound_again() -> None:
     pods = [a_pod(name=name, node=node, cpu=cpu, scheduler_name="volcano") for name, node, cpu in MOVING]
     forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
     assert steps(forecast, StepKind.DISRUPT)
     assert forecast.end.pending == 0
 
 
-def test_a_pod_that_preempts_waits_for_the_room_of_its_victims() -> None:
+def test_a_preempting_pod_is_bound_when_its_victim_has_ended() -> None:
     """Karpenter launches nothing for a pod that kube-scheduler has nominated for a node."""
     node = a_node(name="mng-1", pool="", cpu="2", memory="8Gi")
     victim = a_pod(name="low", node="mng-1", cpu="1900m", deletion_ns=NOW_NS + 60 * SECOND_NS)
@@ -211,7 +213,7 @@ def test_a_pod_that_preempts_waits_for_the_room_of_its_victims() -> None:
     assert steps(forecast, StepKind.PROVISION) == []
 
 
-def test_offerings_that_ec2_refused_come_back_with_time() -> None:
+def test_offerings_that_ec2_refused_are_tried_again_later() -> None:
     refused = [
         replace(item, offerings=tuple(replace(o, is_available=False, error_code=UNFULFILLABLE) for o in item.offerings))
         for item in TYPES
@@ -227,7 +229,7 @@ def test_offerings_that_ec2_refused_come_back_with_time() -> None:
     assert (for_good.end.nodes, for_good.end.pending) == (0, 1)
 
 
-def test_a_pod_whose_claim_is_missing_waits_however_often_a_place_is_sought() -> None:
+def test_a_pod_whose_volume_claim_is_missing_stays_pending() -> None:
     waits = a_pod(name="db-2", volumes=(PodVolume("data", "missing"),))
     pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m"), waits]
     forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=pods))
@@ -236,7 +238,7 @@ def test_a_pod_whose_claim_is_missing_waits_however_often_a_place_is_sought() ->
     assert forecast.end.pending == 1
 
 
-def test_a_pod_with_an_ephemeral_volume_is_made_again_and_finds_a_place() -> None:
+def test_a_pod_with_an_ephemeral_volume_is_recreated_and_scheduled() -> None:
     claim = PersistentVolumeClaim(name="a-scratch", namespace="default", storage_class_name="gp3")
     classes = (StorageClass(name="gp3", volume_binding_mode="WaitForFirstConsumer"),)
     pod = a_pod(name="a", node="node-1", cpu="500m", volumes=(PodVolume("scratch", is_ephemeral=True),))
@@ -248,18 +250,18 @@ def test_a_pod_with_an_ephemeral_volume_is_made_again_and_finds_a_place() -> Non
         assert forecast.end.pending == 0
 
 
-def test_a_node_waits_for_another_to_be_quiet() -> None:
+def test_consolidation_moves_pods_only_to_nodes_whose_consolidate_after_has_passed() -> None:
     pool = a_nodepool(budgets=(), consolidate_after_ns=5 * MINUTE_NS)
     pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m")]
     pairs = a_pair("node-1", conditions=()), a_pair("node-2", conditions=(), last_pod_event_ns=NOW_NS)
     forecast = played(a_world(*pairs, nodepools=[pool], pods=pods), is_instant=True)
     (deleted,) = steps(forecast, StepKind.DISRUPT)
     assert deleted.nodes == ("node-1",)
-    assert seconds(deleted) == 300, "node-2 takes pods in consolidation only once it is quiet itself"
+    assert seconds(deleted) == 300, "node-2 receives pods only after its own consolidateAfter"
     assert forecast.end.nodes == 1
 
 
-def test_a_budget_lets_nodes_go_when_its_window_opens() -> None:
+def test_nodes_are_deleted_when_the_window_of_a_closed_budget_ends() -> None:
     closed = DisruptionBudget(nodes="0", schedule="0 0 * * *", duration="12h30m")
     pool = a_nodepool(budgets=(closed,))
     forecast = played(a_world(a_pair("node-1"), nodepools=[pool]))
@@ -267,7 +269,7 @@ def test_a_budget_lets_nodes_go_when_its_window_opens() -> None:
     assert NOW_NS + 30 * MINUTE_NS <= deleted.at_ns <= NOW_NS + 31 * MINUTE_NS
 
 
-def test_a_pdb_lets_pods_go_one_after_the_other() -> None:
+def test_a_pdb_allows_one_eviction_at_a_time() -> None:
     owner = an_owner()
     pods = [a_pod(name=f"a{i}", node="node-1", cpu="400m", owner=owner) for i in range(2)]
     pods.append(a_pod(name="b", node="node-2", cpu="900m", labels={"app": "other"}, annotations=STAYS))
@@ -275,23 +277,25 @@ def test_a_pdb_lets_pods_go_one_after_the_other() -> None:
     forecast = played(a_world(*pairs, pods=pods, pdbs=[a_pdb(allowed=1)]))
     first, second = steps(forecast, StepKind.BIND)
     assert len(first.pods) == len(second.pods) == 1
-    assert seconds(second) - seconds(first) == 12.7, "tried next after the first is ready elsewhere, 10 s later"
+    assert seconds(second) - seconds(first) == 12.7, (
+        "the first pod is ready elsewhere after 10 s, and then the eviction is retried"
+    )
 
 
-def test_a_protected_pod_holds_its_node_until_its_time_is_over() -> None:
+def test_do_not_disrupt_blocks_a_node_until_its_duration_ends() -> None:
     annotations = {"karpenter.sh/do-not-disrupt": "2h"}
     guarded = a_pod(name="a", node="node-1", cpu="100m", annotations=annotations, created_ns=NOW_NS - HOUR_NS)
     other = a_pod(name="b", node="node-2", cpu="900m")
     forecast = played(a_world(a_pair("node-1"), a_pair("node-2"), pods=[guarded, other]))
     (deleted,) = steps(forecast, StepKind.DISRUPT)
-    assert deleted.nodes == ("node-2",), "the node without protection goes first"
+    assert deleted.nodes == ("node-2",), "the node without do-not-disrupt is deleted first"
     assert forecast.end.nodes == 1
     guarded = a_pod(name="a", node="node-1", cpu="100m", annotations=STAYS)
     forecast = played(a_world(a_pair("node-1"), pods=[guarded]))
     assert [(node.node, node.code, node.object) for node in forecast.kept] == [("node-1", "POD_DND", "Pod/default/a")]
 
 
-def test_a_node_expires_whatever_holds_it() -> None:
+def test_a_node_expires_despite_do_not_disrupt() -> None:
     guarded = a_pod(name="a", node="node-1", cpu="1900m", annotations=STAYS)
     pair = a_pair("node-1", expire_after_ns=2 * HOUR_NS, termination_grace_period_ns=600 * NS_PER_SECOND)
     forecast = played(a_world(pair, pods=[guarded]))
@@ -299,18 +303,18 @@ def test_a_node_expires_whatever_holds_it() -> None:
     assert seconds(expired) == 3600
     assert expired.pods == ("default/a",)
     (gone,) = steps(forecast, StepKind.DRAIN)
-    assert seconds(gone) >= 3600 + 570, "a deadline ends the wait, not before"
+    assert seconds(gone) >= 3600 + 570, "do-not-disrupt delays the drain until the terminationGracePeriod"
     assert forecast.end.pending == 0
     assert forecast.end.nodes == 1
 
 
-def test_a_node_that_somebody_takes_away_is_replaced() -> None:
+def test_a_node_that_the_user_removes_is_replaced() -> None:
     forecast = played(a_world(a_pair("node-1"), pods=[a_pod(name="a", node="node-1", cpu="1900m")]), removed=["node-1"])
     assert [step.kind for step in forecast.steps].count(StepKind.PROVISION) == 1
     assert (forecast.end.nodes, forecast.end.pending) == (1, 0)
 
 
-def test_it_can_be_cancelled() -> None:
+def test_a_forecast_can_be_cancelled() -> None:
     def cancel(done: int, total: int) -> None:
         raise Cancelled
 
@@ -319,7 +323,7 @@ def test_it_can_be_cancelled() -> None:
 
 
 def until(inventory: Inventory, moment: float) -> Play:
-    """Play a cluster for some seconds, and return the play as it then stands."""
+    """Run a forecast for ``moment`` seconds, and return it with its state at that time."""
     until_ns = NOW_NS + int(moment * NS_PER_SECOND)
     play = Play(inventory, TYPES, Settings(), NOW_NS, until_ns=until_ns, durations=Durations())
     play.run()
@@ -327,7 +331,7 @@ def until(inventory: Inventory, moment: float) -> Play:
 
 
 def a_world_of_one_replacement() -> Inventory:
-    """Return a large node whose pods go to a smaller one and to node-2, which stays."""
+    """Return a large node whose pods fit on a smaller new one and on node-2, which must stay."""
     pods = [
         a_pod(name="a", node="node-1", cpu="1700m"),
         a_pod(name="b", node="node-1", cpu="700m"),
@@ -337,20 +341,20 @@ def a_world_of_one_replacement() -> Inventory:
 
 
 @pytest.mark.parametrize("moment", [16, 45, 74])
-def test_nodes_that_a_command_needs_are_left_alone_until_it_is_carried_out(moment: int) -> None:
+def test_nodes_of_a_running_command_are_marked_or_nominated(moment: int) -> None:
     fleet = until(a_world_of_one_replacement(), moment).observation.fleet()
     marked = {node.name for node in fleet.nodes if node.is_marked_for_deletion}
-    assert marked == {"node-1"}, "its pods seek a place while its replacement starts"
+    assert marked == {"node-1"}, "its pods are being rescheduled while the replacement starts"
     assert fleet.nominated["node-2"] > fleet.now_ns
 
 
-def test_nodes_are_left_alone_no_longer_than_pods_are_expected() -> None:
+def test_nodes_are_not_nominated_after_the_command() -> None:
     play = until(a_world_of_one_replacement(), 600)
     assert "node-1" not in play.world.nodes
     assert play.observation.fleet().nominated == {}
 
 
-def test_when_disruption_acts_after_a_command() -> None:
+def test_the_times_of_commands_that_follow_each_other() -> None:
     pods = [a_pod(name="a", node="node-2", cpu="1900m")]
     forecast = played(a_world(a_pair("node-1"), a_pair("node-2", conditions=("Drifted",)), pods=pods))
     told = [(seconds(step), step.method) for step in steps(forecast, StepKind.DISRUPT)]
@@ -361,7 +365,7 @@ def test_when_disruption_acts_after_a_command() -> None:
     assert [seconds(step) for step in steps(forecast, StepKind.DRAIN)] == [50, 75]
 
 
-def test_where_a_second_look_fails_the_methods_that_follow_have_their_turn() -> None:
+def test_if_validation_fails_the_following_methods_are_tried() -> None:
     pods = [
         a_pod(name="a", node="node-2", cpu="1900m"),
         a_pod(name="b", node="node-3", cpu="1000m", annotations=STAYS),
@@ -376,7 +380,7 @@ def test_where_a_second_look_fails_the_methods_that_follow_have_their_turn() -> 
 
 
 def noted_looks(play: Play, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
-    """Return where it will be written down when disruption looks, and how many pods then stay on node-1."""
+    """Return a list that gets the time of each disruption pass and the number of non-terminating pods on node-1."""
     find, looks = play.disruption.find, list[tuple[float, int]]()
 
     def noted(after: Method | None = None) -> NextPass:
@@ -388,7 +392,7 @@ def noted_looks(play: Play, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float
     return looks
 
 
-def test_what_follows_a_command_is_sought_before_its_pods_are_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_command_is_searched_before_pods_of_the_first_are_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m")]
     world = a_world(a_pair("node-1"), a_pair("node-2"), pods=pods)
     play = Play(world, TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=Durations())
@@ -397,11 +401,11 @@ def test_what_follows_a_command_is_sought_before_its_pods_are_evicted(monkeypatc
     assert looks[:3] == [(0, 1), (15, 1), (25, 0)]
 
 
-def test_passes_take_as_long_as_what_they_simulate() -> None:
+def test_a_pass_takes_as_long_as_its_simulations() -> None:
     pods = [a_pod(name="a", node="node-1", cpu="500m")]
     world = a_world(a_pair("node-1", is_large=True), pods=pods)
     at = [seconds(steps(played(world, simulation_seconds=number), StepKind.DISRUPT)[0]) for number in (None, 2.0)]
-    assert at == [15, 17], "one node, alone"
+    assert at == [15, 17], "one node is simulated alone"
     pods = [a_pod(name=name, node=f"node-{name}", cpu="1900m") for name in "ab"]
     pairs = [a_pair(f"node-{name}", conditions=("Drifted",)) for name in "ab"]
     forecast = played(a_world(*pairs, pods=pods), simulation_seconds=0.2)
@@ -410,7 +414,7 @@ def test_passes_take_as_long_as_what_they_simulate() -> None:
     assert [seconds(step) for step in steps(forecast, StepKind.DISRUPT)] == [3, 6]
 
 
-def test_disruption_waits_as_long_after_a_long_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pause_between_passes_starts_when_a_long_pass_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     pods = [a_pod(name=name, node=f"node-{name}", cpu="1800m") for name in "ab"]
     pods.append(a_pod(name="done", node="node-a", cpu="10m", owner=None, deletion_ns=NOW_NS + SECOND_NS))
     world = a_world(a_pair("node-a"), a_pair("node-b"), pods=pods)
@@ -418,10 +422,10 @@ def test_disruption_waits_as_long_after_a_long_pass(monkeypatch: pytest.MonkeyPa
     play = Play(world, TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=durations)
     looks = noted_looks(play, monkeypatch)
     play.run()
-    assert [at for at, _ in looks] == [0, 22], "both together, each alone, and ten seconds"
+    assert [at for at, _ in looks] == [0, 22], "both together, each alone (4 s each), and a pause of ten seconds"
 
 
-def test_which_of_equal_nodes_goes_first_is_drawn_by_the_seed_but_for_the_first() -> None:
+def test_the_seed_decides_which_of_equal_nodes_is_deleted_first() -> None:
     pool = a_nodepool(budgets=(DisruptionBudget("1"),))
     fleet = a_world(a_pair("node-2"), a_pair("node-1"), nodepools=[pool])
     first = [steps(played(fleet, seed=seed), StepKind.DISRUPT)[0].nodes for seed in range(12)]
@@ -430,7 +434,7 @@ def test_which_of_equal_nodes_goes_first_is_drawn_by_the_seed_but_for_the_first(
     assert first == [steps(played(fleet, seed=seed), StepKind.DISRUPT)[0].nodes for seed in range(12)]
 
 
-def test_how_long_each_pod_waits_is_told() -> None:
+def test_the_pending_time_of_each_pod_is_reported() -> None:
     early = a_pod(name="early", cpu="100m", created_ns=NOW_NS - 60 * NS_PER_SECOND)
     never = a_pod(name="never", cpu="900", created_ns=NOW_NS)
     forecast = played(a_world(pods=[early, never]))
@@ -445,7 +449,7 @@ def test_how_long_each_pod_waits_is_told() -> None:
     assert plain(PLAYED, forecast)["waits"][-1]["until"] is None
 
 
-def test_it_ends_after_as_many_commands_as_are_asked_for_also_where_more_come_at_once() -> None:
+def test_a_forecast_ends_after_the_requested_number_of_commands_even_within_one_pass() -> None:
     pairs = [a_pair(f"node-{number}", conditions=("Drifted",)) for number in (1, 2, 3)]
     pods = [a_pod(name=f"pod-{number}", node=f"node-{number}", cpu="1900m") for number in (1, 2, 3)]
     world = a_world(*pairs, pods=pods)
@@ -455,14 +459,14 @@ def test_it_ends_after_as_many_commands_as_are_asked_for_also_where_more_come_at
     assert forecast.problem == "it ends after 2 commands, as asked"
 
 
-def test_a_node_that_has_not_registered_goes_by_the_name_of_its_nodeclaim() -> None:
+def test_a_node_that_has_not_registered_is_named_by_its_nodeclaim() -> None:
     node, claim = a_pair("node-1", conditions=("Drifted",))
     labels = {key: value for key, value in node.labels.items() if key != REGISTERED}
     forecast = played(a_world((msgspec.structs.replace(node, labels=labels), claim)))
     assert [(step.method, step.nodes) for step in steps(forecast, StepKind.DISRUPT)] == [("Emptiness", (claim.name,))]
 
 
-def test_nodes_without_dollars_are_named() -> None:
+def test_the_assumptions_count_nodes_without_a_price() -> None:
     text = "1 node not managed by Karpenter counts in the number of nodes, but not in $/h"
     world = a_world(a_pair("node-1"))
     assert text in played(replace(world, nodes=(*world.nodes, a_node(name="foreign")))).assumptions
@@ -480,7 +484,7 @@ def test_nodes_without_dollars_are_named() -> None:
         assert (text in forecast.assumptions) is bool(expected)
 
 
-def test_a_play_that_comes_to_rest_knows_when_something_may_happen_again() -> None:
+def test_a_quiescent_forecast_knows_when_something_may_happen_next() -> None:
     pool = a_nodepool(budgets=(DisruptionBudget("0", schedule="0 20 * * *", duration="2h"),))  # now is noon
     full = a_pod(name="full", node="node-1", cpu="1900m")
     forecast = played(a_world(a_pair("node-1"), pods=[full], nodepools=(pool,)), horizon_ns=6 * HOUR_NS)

@@ -24,11 +24,11 @@ def a_world_with(*pods: Pod) -> World:
 
 
 def last_event(world: World) -> float:
-    """Return when a pod last came or went, as Karpenter has it, in seconds from the beginning."""
+    """Return lastPodEventTime of node-1, in seconds after the start."""
     return (world.claims["claim-node-1"].last_pod_event_ns - NOW_NS) / SECOND_NS
 
 
-def test_when_pods_count_as_come_and_gone() -> None:
+def test_pod_events_are_deduplicated_and_an_evicted_pod_counts_once() -> None:
     first, second, third = (a_pod(name=name) for name in ("a", "b", "c"))
     world = a_world_with(first, second, third)
     world.bind(first, "node-1", NOW_NS)
@@ -47,7 +47,7 @@ def test_when_pods_count_as_come_and_gone() -> None:
     ("written_minutes", "bound_minutes", "grace_minutes", "ends_minutes"),
     [(None, 10, None, 10), (60, 10, None, 10), (5, 10, None, 5), (60, None, 10, 60), (None, None, 10, 10)],
 )
-def test_a_deadline_comes_earlier_but_never_later(
+def test_a_termination_deadline_is_moved_earlier_but_never_later(
     written_minutes: int | None, bound_minutes: int | None, grace_minutes: int | None, ends_minutes: int
 ) -> None:
     def at(minutes: int) -> str:
@@ -63,7 +63,7 @@ def test_a_deadline_comes_earlier_but_never_later(
 
 
 @pytest.mark.parametrize(("binding", "volume"), [("WaitForFirstConsumer", ""), ("Immediate", "pv-1")])
-def test_a_pod_made_again_has_claims_of_its_own_for_ephemeral_volumes(binding: str, volume: str) -> None:
+def test_a_recreated_pod_gets_new_claims_for_its_ephemeral_volumes(binding: str, volume: str) -> None:
     volumes = (PodVolume("scratch", is_ephemeral=True), PodVolume("shared", "shared"))
     pod = a_pod(name="a", node="node-1", volumes=volumes)
     claims = tuple(
@@ -83,7 +83,7 @@ def test_a_pod_made_again_has_claims_of_its_own_for_ephemeral_volumes(binding: s
 
 
 class Photographed(Play):
-    """A play that keeps its whole cluster whenever an instant is over."""
+    """A forecast that keeps a copy of the cluster after every instant."""
 
     photographs: dict[int, Inventory]
 
@@ -99,7 +99,7 @@ def by_key(inventory: Inventory) -> dict[str, dict[str, Any]]:
     }
 
 
-def test_the_cluster_at_an_instant_is_what_the_play_had_then() -> None:
+def test_the_journal_returns_the_cluster_of_any_instant() -> None:
     owner = an_owner()
     pods = [a_pod(name=f"a{i}", node="node-1", cpu="400m", owner=owner) for i in range(3)]
     pods.append(a_pod(name="b", node="node-2", cpu="900m", labels={"app": "other"}))
