@@ -1,3 +1,3 @@
-"""Clusters whose NodePools are not the AWS provider's: what is said of them must be true."""
+"""Clusters of other providers than AWS: karptui must state nothing about them that it cannot know."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What commands and screens say of a snapshot."""
+"""The output of commands and screens for a snapshot."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def asked(capsys: pytest.CaptureFixture[str], path: str, *command: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-async def screens_saying(pattern: re.Pattern[str], path: str) -> dict[str, str]:
-    """Return which screens say what a pattern finds, by their names."""
+async def matches_on_screens(pattern: re.Pattern[str], path: str) -> dict[str, str]:
+    """Return the text that matches the pattern on each screen, by screen name."""
     source = SnapshotSource(SnapshotReader().read([path], keeps_manifests=True))
     clock = FrozenClock(source.snapshot.captured_at_ns)
     app = an_app(source, clock=clock, evidence=evidence_source(source, Config()))

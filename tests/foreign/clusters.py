@@ -1,4 +1,4 @@
-"""A small cluster of each provider: a node, two NodePools, pods that fit, are too large, or ask for a label."""
+"""A small cluster of each provider: one node, two NodePools, and pods that fit, are too large or select a label."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BEFORE = "2026-11-20T06:00:00Z"
 
 
 class Provider(NamedTuple):
-    """What differs between providers."""
+    """The values that differ between providers."""
 
     name: str
     group: str
@@ -20,11 +20,11 @@ class Provider(NamedTuple):
     zone: str
     region: str
     own_labels: dict[str, str]
-    """Of the provider, on every node of the type."""
+    """Labels of the provider on every node of the instance type."""
     pool_key: str
-    """A label of the provider that the NodePool asks for and nodes have."""
+    """Label of the provider that the NodePool requires and that its nodes have."""
     unseen_key: str
-    """One that no node has."""
+    """Label of the provider that no node has."""
 
 
 AUTO_MODE = Provider(
@@ -43,7 +43,7 @@ AUTO_MODE = Provider(
     "eks.amazonaws.com/instance-category",
     "eks.amazonaws.com/instance-gpu-name",
 )
-"""AWS documents what it launches: what is not known of others is known of it."""
+"""AWS documents the instance types of EKS Auto Mode, so karptui knows them, unlike those of the other providers."""
 
 PROVIDERS = (
     Provider(
@@ -102,7 +102,7 @@ def _nodeclass(provider: Provider) -> dict[str, Any]:
 
 
 def _subnets(provider: Provider) -> list[dict[str, str]]:
-    """Return what the NodeClass of EKS Auto Mode shows of its subnets."""
+    """Return the subnets in the status of an EKS Auto Mode NodeClass; none for other providers."""
     zones = {"us-east-1a": "use1-az4", "us-east-1b": "use1-az6"} if provider is AUTO_MODE else {}
     return [{"id": f"subnet-{zone_id}", "zone": zone, "zoneID": zone_id} for zone, zone_id in zones.items()]
 

@@ -1,4 +1,4 @@
-"""Clusters of other providers and of EKS Auto Mode: what is not known is said to be, everywhere."""
+"""Clusters of other providers and of EKS Auto Mode: everything that karptui cannot know is shown as unknown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from karptui.cli.main import main
 from tests.builders.files import written
-from tests.foreign.asked import asked, screens_saying
+from tests.foreign.asked import asked, matches_on_screens
 from tests.foreign.clusters import AUTO_MODE, PROVIDERS, Provider, snapshot
 
 COMMANDS = (
@@ -24,9 +24,9 @@ COMMANDS = (
 FALSE = re.compile(
     r"no NodePool or existing node fits|would do nothing|✘ gpu: cpu|→ new |no cheaper|no spot is offered|PRICE"
 )
-"""What nobody can know without the provider's list of types and prices."""
+"""Statements that need the provider's list of instance types and prices, which karptui does not have."""
 FALSE_OF_AUTO_MODE = re.compile(r"not Ready|types? seen|not known|UNKNOWN|EC2NodeClass|t3\.(nano|micro|small)")
-"""What would be false, or is known."""
+"""Statements that are false for EKS Auto Mode, or claim that something known is unknown."""
 
 
 @pytest.fixture(params=PROVIDERS, ids=lambda provider: provider.name)
@@ -43,20 +43,20 @@ def path(provider: Provider, tmp_path: Path) -> str:
 
 @pytest.fixture
 def unused(provider: Provider, tmp_path: Path) -> str:
-    """Return the same without the pod that fits on the node: Karpenter leaves a node alone where a pod is expected."""
+    """Return the cluster without the pod that fits: Karpenter does not disrupt a node that a pod is nominated for."""
     cluster = snapshot(provider)
     cluster["objects"] = [manifest for manifest in cluster["objects"] if manifest["metadata"]["name"] != "fits"]
     file = written(tmp_path / "unused.json", cluster)
     return str(file)
 
 
-def test_no_command_says_what_cannot_be_known(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_command_states_what_karptui_cannot_know(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     for command in COMMANDS:
         assert main([*command, "--snapshot", path]) in (0, 3), command
         assert not FALSE.search(capsys.readouterr().out), command
 
 
-def test_a_pod_is_placed_where_that_is_known_alone(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pod_is_only_placed_on_an_existing_node(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert {row["name"]: row["turn"] for row in asked(capsys, path, "pending")} == {
         "default/fits": "existing node",
         "default/large": "not known",
@@ -64,7 +64,9 @@ def test_a_pod_is_placed_where_that_is_known_alone(path: str, capsys: pytest.Cap
     }
 
 
-def test_a_node_that_hangs_on_prices_is_not_refused(path: str, unused: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_node_whose_removal_depends_on_prices_is_unknown(
+    path: str, unused: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert [node["why"] for node in asked(capsys, path, "nodes")] == ["NOMINATED"]
     (node,) = asked(capsys, unused, "nodes")
     assert node["why"] == "UNKNOWN"
@@ -73,7 +75,9 @@ def test_a_node_that_hangs_on_prices_is_not_refused(path: str, unused: str, caps
     assert not FALSE.search(capsys.readouterr().out)
 
 
-def test_types_are_those_that_were_seen(provider: Provider, path: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_types_are_those_of_existing_nodes(
+    provider: Provider, path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows: list[Mapping[str, Any]] = asked(capsys, path, "types")
     assert {row["note"] for row in rows} == {"only types that nodes show: 1 type seen"}
     assert {row["cheapest"] for row in rows} == {None}
@@ -84,7 +88,7 @@ def test_types_are_those_that_were_seen(provider: Provider, path: str, capsys: p
     )
 
 
-def test_nothing_is_repaired_by_the_policies_of_another_provider(
+def test_node_repair_does_not_use_the_policies_of_the_aws_provider(
     provider: Provider, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster = snapshot(provider)
@@ -101,8 +105,8 @@ def test_nothing_is_repaired_by_the_policies_of_another_provider(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS[:1], indirect=True, ids=lambda provider: provider.name)
-async def test_no_screen_says_what_cannot_be_known(path: str) -> None:
-    assert await screens_saying(FALSE, path) == {}
+async def test_no_screen_states_what_karptui_cannot_know(path: str) -> None:
+    assert await matches_on_screens(FALSE, path) == {}
 
 
 def cluster(*, asks: str = "") -> dict[str, Any]:
@@ -119,7 +123,7 @@ def auto_mode_path(tmp_path: Path) -> str:
     return str(file)
 
 
-def test_pods_are_placed_by_the_labels_that_aws_documents(
+def test_auto_mode_pods_are_placed_by_the_documented_labels(
     auto_mode_path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = {row["name"]: row for row in asked(capsys, auto_mode_path, "pending")}
@@ -131,24 +135,26 @@ def test_pods_are_placed_by_the_labels_that_aws_documents(
     assert [place["pool"] for place in rows["default/asks"]["places"]] == ["gpu"]
 
 
-def test_a_value_that_no_type_has_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_auto_mode_pod_with_an_unknown_label_value_is_unschedulable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = written(tmp_path / "cluster.json", cluster(asks="unheard-of"))
     rows = {row["name"]: row["turn"] for row in asked(capsys, str(file), "pending")}
     assert rows["default/asks"] == "no place"
 
 
-def test_a_node_costs_what_auto_mode_charges_beside(auto_mode_path: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prices_include_the_auto_mode_surcharge(auto_mode_path: str, capsys: pytest.CaptureFixture[str]) -> None:
     (node,) = asked(capsys, auto_mode_path, "nodes")
     assert node["price_per_hour"] == pytest.approx(0.192 * 1.12)
     rows = {row["name"]: row for row in asked(capsys, auto_mode_path, "types", "--pool", "general")}
     assert rows["m6i.large"]["on_demand_price_per_hour"] == pytest.approx(0.096 * 1.12)
 
 
-def test_it_is_said_what_the_types_are_taken_from(auto_mode_path: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_source_of_the_auto_mode_types_is_named(auto_mode_path: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["pending", "--snapshot", auto_mode_path])
     err = capsys.readouterr().err
     assert err.count("as the EKS User Guide of November 2026 lists them; approximated:") == 1
 
 
-async def test_no_screen_says_what_is_false(auto_mode_path: str) -> None:
-    assert await screens_saying(FALSE_OF_AUTO_MODE, auto_mode_path) == {}
+async def test_no_screen_states_something_false_about_auto_mode(auto_mode_path: str) -> None:
+    assert await matches_on_screens(FALSE_OF_AUTO_MODE, auto_mode_path) == {}
