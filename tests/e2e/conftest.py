@@ -1,4 +1,4 @@
-"""Fixtures of the end-to-end tests: control planes, or a reason why there is none."""
+"""Fixtures of the end-to-end tests: control planes, or a skip with the reason why none can run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def planes(assets: Path) -> Iterator[Callable[..., ControlPlane]]:
 
 @pytest.fixture(scope="module")
 def start_plane(assets: Path) -> Iterator[Callable[..., ControlPlane]]:
-    """Return a function that starts a control plane with more flags, for the tests of a module."""
+    """Return a function that starts a control plane with more flags; a plane lives until its module ends."""
     with planes(assets) as start:
         yield start
 
@@ -55,7 +55,7 @@ def plane(assets: Path) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="session")
 def karpenter_plane(assets: Path) -> Iterator[ControlPlane]:
-    """Return a control plane with Karpenter's definitions, shared by all modules."""
+    """Return a control plane with Karpenter's CRDs, shared by all modules."""
     with planes(assets) as start:
         plane = start()
         install_definitions(Client(plane))
@@ -64,5 +64,5 @@ def karpenter_plane(assets: Path) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="module")
 def client(karpenter_plane: ControlPlane) -> Client:
-    """Return a client of the control plane with Karpenter's definitions."""
+    """Return a client of the control plane that has Karpenter's CRDs."""
     return Client(karpenter_plane)

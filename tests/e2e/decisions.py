@@ -1,8 +1,8 @@
-"""Each command of a recorded cluster by itself: whether it is what Karpenter does by its rules, as it was then.
+"""Check each command of a recorded cluster separately: do Karpenter's rules permit it on the cluster of that moment?
 
-A play that has parted from the cluster tells nothing of the commands that follow; here each begins with the cluster as
-its API server had it when Karpenter looked. When that was is known to a few seconds: 15 s before commands of Emptiness
-and consolidation, and as long as the pass took.
+After its first difference, a forecast says nothing about later commands. Here each command is checked against the
+recorded cluster at the start of its pass. That start is known to a few seconds: 15 s before commands of Emptiness and
+consolidation, plus the duration of the pass.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from tests.goldens_loading import load
 
 VALIDATION = 15.0
 SECONDS_BEFORE = (0.15, 0.0, -0.15, 0.4, 0.8, 1.3, 2.0, 3.0, 4.0)
-"""Before a command was begun: when its pass may have looked at the cluster, the likeliest first."""
+"""Possible starts of the pass, in seconds before the command; the likeliest first."""
 EVENTS_LATE = 2.0
 """Delay of Karpenter's events about nominations."""
 DRAWN = 8
-"""Orders of equal nodes that are tried with each NodePool first."""
+"""Number of random orders of equal nodes to try for each first NodePool."""
 Told = tuple[str, str, tuple[str, ...]]
 
 
 class Line(NamedTuple):
-    """Something that became of the cluster."""
+    """A recorded change of an object."""
 
     at: datetime
     is_gone: bool
@@ -46,7 +46,7 @@ class Line(NamedTuple):
 
 
 class _Turned(Chance):
-    """Lets a NodePool begin, and draws the rest."""
+    """Starts with a given NodePool and decides everything else randomly."""
 
     def __init__(self, first: int, seed: int) -> None:
         super().__init__(random.Random(seed))
@@ -65,7 +65,7 @@ def read_lines(text: Iterable[str]) -> list[Line]:
 
 
 def cluster_at(lines: Iterable[Line], moment: datetime) -> list[Mapping[str, Any]]:
-    """Return the objects of a moment; events that tell of it came later."""
+    """Return the objects of a moment, and the events up to ``EVENTS_LATE`` later, because they report it."""
     result: dict[tuple[str, str, str], Mapping[str, Any]] = {}
     late = moment + timedelta(seconds=EVENTS_LATE)
     for line in lines:
@@ -79,11 +79,11 @@ def cluster_at(lines: Iterable[Line], moment: datetime) -> list[Mapping[str, Any
 
 
 def permitted(snapshot: Mapping[str, Any], *, may_follow: bool) -> Iterator[Told]:
-    """Yield the commands that the next pass may come to, the likeliest first.
+    """Yield the possible commands of the next pass, the likeliest first.
 
     Args:
         snapshot: The cluster.
-        may_follow: Whether MultiNodeConsolidation may have found something that its second look refused.
+        may_follow: Whether a command of MultiNodeConsolidation may have failed its validation in the same pass.
     """
     prepared = load(snapshot)
     fleet = observed_fleet(prepared)
@@ -97,7 +97,7 @@ def permitted(snapshot: Mapping[str, Any], *, may_follow: bool) -> Iterator[Told
 
 
 def _as_remembered(value: Mapping[str, Any], captured: str) -> Mapping[str, Any]:
-    """Return a NodeClaim in a command as going: Karpenter takes it so long before it writes that down."""
+    """Return a NodeClaim of a running command as deleting: Karpenter treats it so before it deletes the object."""
     conditions = value.get("status", {}).get("conditions", ()) if value["kind"] == "NodeClaim" else ()
     if not any(condition["type"] == "DisruptionReason" and condition["status"] == "True" for condition in conditions):
         return value
@@ -105,14 +105,14 @@ def _as_remembered(value: Mapping[str, Any], captured: str) -> Mapping[str, Any]
 
 
 def is_held(told: Told, begun: datetime, lines: Sequence[Line], like: Mapping[str, Any], *, may_follow: bool) -> bool:
-    """Return whether a command is what Karpenter's rules permit at one of the moments at which it may have looked.
+    """Return whether Karpenter's rules permit a command at one of the possible starts of its pass.
 
     Args:
         told: The command.
-        begun: When its pass looked, or a little later.
-        lines: What was recorded.
+        begun: The estimated start of its pass; the real start may be earlier.
+        lines: The recording.
         like: A snapshot of the same cluster.
-        may_follow: Whether a refused command of MultiNodeConsolidation may have come before.
+        may_follow: Whether a command of MultiNodeConsolidation may have failed its validation before.
     """
     for seconds in SECONDS_BEFORE:
         moment = begun - timedelta(seconds=seconds)
@@ -125,7 +125,7 @@ def is_held(told: Told, begun: datetime, lines: Sequence[Line], like: Mapping[st
 
 
 def not_held(folder: Path, seed: int) -> list[int]:
-    """Return the places, from 1 on, of a fleet's commands that the rules do not permit."""
+    """Return the numbers (from 1) of the commands of a fleet that the rules do not permit."""
     like, logged = (json.loads((folder / f"{seed}-{name}.json").read_text()) for name in ("before", "commands"))
     with (folder / f"{seed}-watch.jsonl").open() as text:
         lines = read_lines(text)

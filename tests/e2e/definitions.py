@@ -1,4 +1,4 @@
-"""Karpenter's kinds on a test API server, made from the schemas that karptui ships."""
+"""Install Karpenter's CRDs on a test API server, made from the schemas that karptui ships."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .control_plane import Client
 
 
 def install_definitions(client: Client, *, with_status: bool = False) -> None:
-    """Define Karpenter's kinds, and wait until each can be listed.
+    """Install Karpenter's CRDs, and wait until each kind can be listed.
 
     Args:
-        client: asks for them.
-        with_status: whether what is written to an object leaves its status as it is, as a controller needs it.
+        client: a client of the API server.
+        with_status: whether the status is a subresource, as controllers need it.
     """
     kinds = [kind for kind in shipped_schemas().kinds.values() if not kind.built_in]
     for kind in kinds:
@@ -27,7 +27,7 @@ def install_definitions(client: Client, *, with_status: bool = False) -> None:
 
 
 def definition(kind: KindSchema, *, with_status: bool = False) -> dict[str, Any]:
-    """Makes the CustomResourceDefinition of a shipped schema."""
+    """Return the CustomResourceDefinition of a shipped schema."""
     group, _, version = kind.api_version.partition("/")
     names = {"kind": kind.kind, "plural": kind.plural, "singular": kind.kind.lower(), "listKind": f"{kind.kind}List"}
     manifest = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": kind.schema}}
@@ -50,6 +50,6 @@ def definition(kind: KindSchema, *, with_status: bool = False) -> dict[str, Any]
 
 
 def collection(kind: KindSchema) -> str:
-    """Gives the path of a kind's collection."""
+    """Return the path of a kind's collection."""
     inner = f"namespaces/default/{kind.plural}" if kind.namespaced else kind.plural
     return f"/apis/{kind.api_version}/{inner}"

@@ -1,4 +1,4 @@
-"""Clusters made by a seed that are larger than what is left in them needs: Karpenter builds them, then they shrink."""
+"""Random fleets: Karpenter launches nodes for all replicas, then the workloads shrink and leave too many nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Pool:
     is_drifting: bool = False
 
     def manifest(self) -> dict[str, Any]:
-        """Return it with nothing allowed yet."""
+        """Return the NodePool with budgets that allow no disruption yet."""
         reference = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
         labels = {POOL_TAINT: self.name} if self.is_tainted else {}
         taints = [{"key": POOL_TAINT, "value": self.name, "effect": "NoSchedule"}] if self.is_tainted else []
@@ -47,7 +47,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class App:
-    """A Deployment, its protection, and its replicas after the load has shrunk."""
+    """A Deployment, its PodDisruptionBudget, and its replicas after the load has shrunk."""
 
     name: str
     pool: Pool
@@ -59,12 +59,12 @@ class App:
     deletion_cost: int
     wave: int
     spread: str = ""
-    """``zone``: over zones, strictly; ``node``: one on a node."""
+    """``zone``: hard spread across zones; ``node``: at most one pod per node."""
     pdb: tuple[str, Any] | None = None
     is_protected: bool = False
 
     def deployment(self) -> dict[str, Any]:
-        """Return it with all its replicas."""
+        """Return the Deployment before the load shrinks."""
         labels = {"app": self.name}
         annotations = {"controller.kubernetes.io/pod-deletion-cost": str(self.deletion_cost)}
         if self.is_protected:
@@ -128,12 +128,12 @@ def make_fleet(seed: int, nodes: int) -> Fleet:
 
 
 def _budget(nodes: str) -> dict[str, Any]:
-    """Return a budget that lets empty nodes go: which of them go first, Karpenter leaves to chance."""
+    """Return a budget that does not limit empty nodes, because Karpenter deletes those in random order."""
     return {"nodes": nodes, "reasons": ["Underutilized", "Drifted"]}
 
 
 def _apps(rng: random.Random, pool: Pool, nodes: float) -> Iterator[App]:
-    """Yield the apps of a NodePool, until they need so many of its largest nodes."""
+    """Yield apps for a NodePool until they need ``nodes`` of its largest nodes."""
     room = nodes * pool.largest * 1000 * 0.9
     number = 0
     while room > 0:
@@ -172,7 +172,7 @@ def _apps(rng: random.Random, pool: Pool, nodes: float) -> Iterator[App]:
 
 
 def fleet_types() -> list[dict[str, Any]]:
-    """Return the instance types: each is cheapest in one zone, so that nothing is chosen by lot."""
+    """Return the instance types; each is cheapest in exactly one zone, so that launches are not random."""
     result = instance_types()
     for number, manifest in enumerate(result):
         zones = sorted({_value(offer, ZONE) for offer in manifest["offerings"]})

@@ -1,4 +1,4 @@
-"""A running Karpenter with its kwok provider, the kubelets and the scheduler it lacks, and its cluster as snapshots."""
+"""Run Karpenter with its kwok provider, stand in for kubelets and scheduler, and write the cluster as snapshots."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PODS, NODES = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
 POOLS, CLAIMS = "/apis/karpenter.sh/v1/nodepools", "/apis/karpenter.sh/v1/nodeclaims"
 CLASSES = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses"
 SECONDS = 60.0
-"""A limit for what takes much less."""
+"""Time limit; the steps take much less."""
 ZONES = ("test-zone-a", "test-zone-b", "test-zone-c")
 ZONE, CAPACITY_TYPE, HOSTNAME = "topology.kubernetes.io/zone", "karpenter.sh/capacity-type", "kubernetes.io/hostname"
 GATES = "NodeRepair=true,SpotToSpotConsolidation=true"
@@ -43,7 +43,7 @@ REPAIR_POLICIES = [
     {"conditionType": NEEDS_REBOOT, "conditionStatus": "True", "reasonRegex": ".*", "tolerationDuration": "30s",
      "terminationGracePeriod": "1m", "action": "RebootNode"},
 ]  # fmt: skip
-"""Those of kwok/cloudprovider/cloudprovider.go."""
+"""The policies in kwok/cloudprovider/cloudprovider.go."""
 _LISTS = (
     "/api/v1/nodes", "/api/v1/pods", "/api/v1/namespaces", "/api/v1/services", "/apis/apps/v1/replicasets",
     "/apis/apps/v1/statefulsets", "/apis/policy/v1/poddisruptionbudgets", POOLS, CLAIMS, CLASSES,
@@ -51,7 +51,7 @@ _LISTS = (
 
 
 def instance_types() -> list[dict[str, Any]]:
-    """Return types as a snapshot gives them: three families of five sizes."""
+    """Return the instance types in the format of snapshots: three families of five sizes."""
     result = []
     for (family, per_cpu), cpus in product((("c", 2), ("s", 4), ("m", 8)), (1, 2, 4, 8, 16)):
         memory = cpus * per_cpu
@@ -89,7 +89,7 @@ def instance_types() -> list[dict[str, Any]]:
 
 
 def _kwok_type(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a type as kwok's own file has it."""
+    """Return an instance type in the format of kwok's file."""
     offerings = [
         {"Price": offer["price"], "Available": True, "Requirements": offer["requirements"]}
         for offer in document["offerings"]
@@ -109,7 +109,7 @@ class Karpenter(NamedTuple):
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let it stand still for as long as the context lasts; what changes meanwhile it sees at once."""
+        """Suspend Karpenter in this context, so that it sees all changes made meanwhile at once."""
         self.send_signal(signal.SIGSTOP)
         try:
             yield
@@ -124,7 +124,7 @@ def running(
     types: Iterable[Mapping[str, Any]] | None = None,
     settings: Mapping[str, str] = SETTINGS,
 ) -> Iterator[Karpenter]:
-    """Run Karpenter for as long as the context lasts."""
+    """Run Karpenter in this context."""
     file = written(plane.folder / "types.json", [_kwok_type(manifest) for manifest in types or instance_types()])
     log = plane.folder / "karpenter.log"
     environment = {
@@ -152,7 +152,7 @@ def running(
 def living(
     plane: ControlPlane, binary: Path, folder: Path, pools: Iterable[Mapping[str, Any]]
 ) -> Iterator[tuple[LiveCluster, Karpenter]]:
-    """Run Karpenter with NodePools that are ready, for as long as the context lasts; snapshots go to a folder."""
+    """Run Karpenter in this context, with ready NodePools; snapshots are written to ``folder``."""
     client = Client(plane)
     install_definitions(client, with_status=True)
     client.request("POST", CLASSES, {**named("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "default"), "spec": {}})
@@ -171,14 +171,14 @@ def named(kind: str, api_version: str, name: str) -> dict[str, Any]:
 
 
 class LiveCluster:
-    """The cluster of a running Karpenter; the test is its kubelets and its scheduler."""
+    """The cluster of a running Karpenter; the test stands in for kubelets and scheduler."""
 
     def __init__(self, client: Client, folder: Path, log: Path) -> None:
         self.client = client
         self._folder, self._log = folder, log
 
     def items(self, path: str) -> list[dict[str, Any]]:
-        """Return a collection's objects."""
+        """Return the objects of a collection."""
         manifests: list[dict[str, Any]] = self.client.request("GET", path)["items"]
         return manifests
 
@@ -186,8 +186,8 @@ class LiveCluster:
         """Write the cluster as a snapshot.
 
         Args:
-            name: of the file.
-            change: made to every object: what the test is about to do.
+            name: name of the file.
+            change: called with every object, to add the change that the test makes next.
         """
         objects = []
         for path in _LISTS:
@@ -208,20 +208,20 @@ class LiveCluster:
         return written(self._folder / f"{name}.json", {"name": name, **document})
 
     def nominations(self) -> dict[str, str]:
-        """Return where Karpenter wants pods, ``nodeclaim/NAME`` or ``node/NAME``, or why it does not, by pod."""
+        """Return for each pod the nominated ``nodeclaim/NAME`` or ``node/NAME``, or why scheduling failed."""
         result = {}
         for event in sorted(self.items("/api/v1/namespaces/default/events"), key=_seen):
             pod = event["involvedObject"].get("name", "")
             if event["reason"] == "Nominated":
                 places = event["message"].removeprefix("Pod should schedule on: ").split(", ")
-                # A node that is there is named beside its claim.
+                # For an existing node the event names both the NodeClaim and the node.
                 result[pod] = next((place for place in places if place.startswith("node/")), places[0])
             elif event["reason"] == "FailedScheduling":
                 result[pod] = event["message"].removeprefix("Failed to schedule pod, ")
         return result
 
     def run_kubelets(self) -> None:
-        """Make new nodes ready, and bind pods where Karpenter wants them."""
+        """Make new nodes ready, and bind pods to the nodes that Karpenter nominated."""
         nodes = {manifest["metadata"]["name"]: manifest for manifest in self.items(NODES)}
         for node in nodes.values():
             taints = node["spec"].get("taints", [])
@@ -250,7 +250,7 @@ class LiveCluster:
         self.client.request("PATCH", f"{PODS}/{pod}/status", {"status": status}, expect=None)
 
     def until(self, holds: Callable[[], Any], what: str) -> Any:
-        """Run kubelets until something holds; return it."""
+        """Run kubelets until ``holds`` returns something true; return it."""
         deadline = time.monotonic() + SECONDS
         while True:
             self.run_kubelets()
@@ -261,31 +261,31 @@ class LiveCluster:
             time.sleep(0.2)
 
     def is_settled(self) -> bool:
-        """Whether every claim is initialized, and every pod that Karpenter has a place for is bound."""
+        """Return whether every NodeClaim is initialized and every nominated pod is bound."""
         initialized = all(_is_true(manifest, "Initialized") for manifest in self.items(CLAIMS))
         wanted = self.nominations()
         waiting = [manifest for manifest in self.items(PODS) if not manifest["spec"].get("nodeName")]
         return initialized and not any("/" in wanted.get(manifest["metadata"]["name"], "")[:10] for manifest in waiting)
 
     def until_answered(self, pods: Iterable[str]) -> None:
-        """Wait until Karpenter has said where each pod goes, or why it goes nowhere."""
+        """Wait until Karpenter has reported a nomination or a failure for each pod."""
         wanted = set(pods)
         self.until(lambda: wanted <= self.nominations().keys(), "all pods answered")
 
     def mark_unschedulable(self, pods: Iterable[str]) -> None:
-        """Set the condition that kube-scheduler sets on pods without a node: only then Karpenter takes them up."""
+        """Set kube-scheduler's condition for unschedulable pods: Karpenter ignores pods without it."""
         status = {"status": {"conditions": [unschedulable()]}}
         for pod in pods:
             self.client.request("PATCH", f"{PODS}/{pod}/status", status)
 
 
 def unschedulable() -> dict[str, str]:
-    """Return the condition of a pod without a node."""
+    """Return the condition of an unschedulable pod."""
     return {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
 
 
 def now() -> str:
-    """Return this instant as Kubernetes writes it."""
+    """Return the current time in the format of Kubernetes."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -1,9 +1,9 @@
-"""The prediction ledger beside a real Karpenter: ``python -m tests.e2e.ledger KARPENTER [--minutes 30] [--seed 1]``.
+"""Check predictions against a real Karpenter: ``python -m tests.e2e.ledger KARPENTER [--minutes 30] [--seed 1]``.
 
 KARPENTER is the path of a Karpenter with its kwok provider; etcd and kube-apiserver come from KUBEBUILDER_ASSETS.
-Workloads of random requests, selectors and spread come, grow, shrink and go; nodes are consolidated ten seconds after
-pods have left them. karptui follows, and each of its predictions is compared with what Karpenter did.
-Printed: each wrong prediction, and the shares. Status 1 if fewer than 95 % of the placements were right.
+Workloads with random requests, selectors and spread are created and deleted, and consolidateAfter is ten seconds.
+karptui follows the cluster, and each of its predictions is compared with the action of Karpenter.
+Prints each wrong prediction and the shares. Exits with 1 if fewer than 95 % of the placements were right.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST_PODS = 120
 
 
 def write(line: str) -> None:
-    """Print a line at once."""
+    """Print a line and flush it."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
@@ -119,7 +119,7 @@ def _run_kubelets(live: LiveCluster, ended: threading.Event) -> None:
 
 
 def _change_load(live: LiveCluster, ended: threading.Event, chance: random.Random) -> None:
-    """Let workloads come and go."""
+    """Create and delete workloads at random."""
     number, running_pods = 0, dict[str, list[str]]()
     while not ended.wait(chance.uniform(2, 8)):
         count = sum(map(len, running_pods.values()))

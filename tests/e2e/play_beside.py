@@ -2,9 +2,9 @@
 
     python -m tests.e2e.play_beside PROGRAMS FOLDER [--seeds 1-10] [--karpenter 1.15.0] [--at-once 2]
 
-PROGRAMS is the folder that ``python -m tests.e2e.servers.build`` prints. Into FOLDER are written, for each fleet, the
-snapshot that was played, the one of the end, and Karpenter's commands; --again compares them anew. A row is printed for
-each fleet; where there are two values, they are as played and as lived.
+PROGRAMS is the folder that ``python -m tests.e2e.servers.build`` prints. For each fleet, FOLDER receives the snapshot
+before the forecast, the snapshot at the end, and Karpenter's commands; --again compares existing recordings. A row is
+printed for each fleet; of two values, the first is from the forecast and the second from the real cluster.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ from .whole_cluster import WholeCluster, whole_cluster
 
 HOUR_NS = 3600 * 10**9
 QUIET, LONGEST = 85.0, 1500.0
-"""Seconds without anything after which a fleet has come to its end, and after which it is given up."""
+"""Seconds without a change after which a fleet is finished, and time limit for a fleet."""
 SIZES = range(25, 51)
-"""Nodes of a fleet before it shrinks, were they full: there are up to half as many more."""
+"""Full nodes that a fleet needs before it shrinks; it really has up to 1.5 times as many."""
 SPREAD = 32
-"""Plays of a fleet, each with other choices of what kube-scheduler and Karpenter leave to chance."""
+"""Forecasts per fleet; each seed makes other random choices of kube-scheduler and Karpenter."""
 FIRST = 5
-"""Commands that are to be foretold in order."""
+"""Number of first commands that a forecast must predict in order."""
 RECORDED = ("before", "after", "commands")
-"""And ``watch``: everything that became of the cluster, a line each."""
+"""Files of a recording; ``watch`` (every change of the cluster, a line each) is written too."""
 PRIORITY = -15
-"""Of a cluster's programs: on a machine that does other things too Karpenter's passes would take seconds."""
+"""Priority of the programs of a cluster: on a busy machine, Karpenter's passes would take seconds."""
 Place = tuple[str, str, str, str]
 """NodePool, type, capacity type and zone."""
 Told = tuple[str, str, tuple[str, ...]]
@@ -68,16 +68,16 @@ class End(NamedTuple):
     """The end of a cluster, and its commands until then."""
 
     commands: tuple[Told, ...]
-    """Reason, decision and nodes of each; a node that came meanwhile by its NodePool and type."""
+    """Reason, decision and nodes of each; a node launched later is given by its NodePool and type."""
     survivors: frozenset[str]
-    """Nodes of the beginning that are still there."""
+    """Nodes from the start that still exist."""
     looks: Mapping[str, str]
-    """What nodes of the beginning look like: those that look alike are one to Karpenter, which takes any of them."""
+    """Equivalence key of each node from the start; Karpenter may pick any node with an equal key."""
     shapes: Counter[tuple[str, str]]
     """NodePool and type of every node."""
     price: float
     kept: Counter[tuple[str, str]]
-    """Nodes that something keeps, and what."""
+    """Nodes that cannot be removed, and their blockers."""
     seconds: float
 
 
@@ -96,7 +96,13 @@ class _Watched(Play):
 
 
 def predicted(snapshot: Mapping[str, Any], seed: int, measured: float | None = None) -> tuple[End, Played]:
-    """Return the end as a play has it, and the play; with what Karpenter takes for a simulated removal, if known."""
+    """Return the end of a forecast and the forecast.
+
+    Args:
+        snapshot: The cluster before.
+        seed: Seed of the forecast.
+        measured: Seconds that Karpenter needs to simulate a removal, if known.
+    """
     prepared = load(snapshot)
     inventory, now_ns = prepared.inventory, prepared.now_ns
     play = _Watched(
@@ -165,7 +171,7 @@ def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[
 
 
 def looks_of(snapshot: Mapping[str, Any]) -> dict[str, str]:
-    """Return NodePool, type, zone and pods of every node."""
+    """Return the equivalence key of every node: NodePool, type, zone and pods."""
     pods: dict[str, Counter[str]] = {}
     for manifest in snapshot["objects"]:
         if manifest["kind"] == "Pod":
@@ -219,39 +225,39 @@ class Figures(NamedTuple):
 
     seed: int
     nodes: int
-    """At the beginning."""
+    """Nodes at the start."""
     ends: tuple[int, int]
-    """Nodes at the end: as played, as lived."""
+    """Nodes at the end: in the forecast, in the real cluster."""
     prices: tuple[float, float]
     commands: tuple[int, int]
     seed_told: int
-    """Of the play that is told, the likeliest of several seeds; what is as played is of it."""
+    """Seed of the shown forecast, the likeliest of several; all forecast values are from it."""
     alike: int
-    """Commands in order until the first that differs, nodes by what they look like."""
+    """Number of equal commands before the first difference; nodes are compared by equivalence key."""
     alike_at_once: int
-    """The same of the play with seed 0, without any others."""
+    """The same for the forecast with seed 0."""
     foretold: int
-    """Plays whose first commands are those of the cluster, in order."""
+    """Number of forecasts that predict the first commands of the cluster in order."""
     survivors: tuple[int, int, int]
-    """Nodes of the beginning that are left, by what they look like: in both, only as played, only as lived."""
+    """Number of surviving nodes, by equivalence key: in both, only in the forecast, only in the cluster."""
     is_kept_alike: bool
-    """Whether the same nodes are kept by the same."""
+    """Whether the same nodes have the same blockers."""
     is_shaped_alike: bool
-    """Whether there are as many nodes of each NodePool and type."""
+    """Whether the number of nodes of each NodePool and type is equal."""
     price_spread: tuple[float, float]
-    """The least and the greatest of several seeds."""
+    """Lowest and highest price of several seeds."""
     seconds: tuple[float, float]
     decided: tuple[int, int]
-    """Commands of the cluster that Karpenter's rules permit on the cluster as it was, each by itself; and all."""
+    """Number of real commands that Karpenter's rules permit, each checked separately; and number of all commands."""
 
     @property
     def is_foretold(self) -> bool:
-        """Whether the first commands are those of the shown forecast, in order."""
+        """Whether the shown forecast predicted the first commands in order."""
         return self.alike >= min(FIRST, self.commands[1])
 
 
 def compare(folder: Path, seed: int) -> Figures:
-    """Forecast a recording, and compare."""
+    """Compare a recording with its forecast."""
     before, after, logged = (json.loads((folder / f"{seed}-{name}.json").read_text()) for name in RECORDED)
     ends = [predicted(before, number, measured_before(folder, seed)) for number in range(SPREAD)]
     real = lived(before, after, logged)
@@ -280,7 +286,7 @@ def compare(folder: Path, seed: int) -> Figures:
 
 
 def measured_before(folder: Path, seed: int) -> float | None:
-    """Return what a simulated removal took Karpenter before anything was to be foretold; None where it is not known."""
+    """Return the seconds that Karpenter needed per simulated removal before the forecast, or None if unknown."""
     file = folder / f"{seed}-metrics.txt"
     if not file.exists():
         return None
@@ -317,11 +323,11 @@ def live(start: Start, folder: Path, sizes: tuple[int, int], seed: int) -> None:
             (folder / f"{seed}-{name}.json").write_text(json.dumps(texts))
         (folder / f"{seed}.log").write_text(cluster.logged())
         if not is_quiet:
-            raise TimeoutError(f"fleet {seed} did not come to rest within {LONGEST:g} s")
+            raise TimeoutError(f"fleet {seed} was still changing after {LONGEST:g} s")
 
 
 def _raise_priority() -> None:
-    """Run this thread, and what it starts, before everything else where that is allowed: its clock is the test's."""
+    """Raise the priority of this thread and its children, if permitted, because the test depends on timing."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
 
@@ -342,7 +348,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--nodes", type=numbers, default=SIZES, help="before they shrink, about: such as 30-80")
     parser.add_argument("--karpenter", default=MODELLED, help=f"version of the core ({MODELLED})")
     parser.add_argument("--at-once", type=int, default=2, help="clusters that run at a time (2)")
-    parser.add_argument("--again", action="store_true", help="compare what was recorded, and run nothing")
+    parser.add_argument("--again", action="store_true", help="compare existing recordings, and run nothing")
     given = parser.parse_args(arguments)
     problems = "" if given.again else record(given.programs, given.folder, given.seeds, **_options(given))
     sys.stderr.write(problems)
@@ -382,7 +388,7 @@ def recorded(folder: Path) -> set[int]:
 
 
 def row(figures: Figures) -> str:
-    """Return a row of a table in markdown."""
+    """Return a row of a Markdown table."""
     both, ours, real = figures.survivors
     off = (figures.prices[0] / figures.prices[1] - 1) * 100 if figures.prices[1] else 0.0
     cells = (
@@ -403,7 +409,7 @@ def row(figures: Figures) -> str:
 
 
 def numbers(text: str) -> range:
-    """Return the numbers of ``1-10``, or of ``7`` alone."""
+    """Return the range of ``1-10`` or of ``7``."""
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
 

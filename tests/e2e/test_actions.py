@@ -43,7 +43,7 @@ AUDIT = {
     "rules": [{"level": "Metadata"}],
 }
 WEBHOOK: list[Callable[[dict[str, Any]], bool]] = []
-"""Asked about each change of a NodeClaim; the first answer counts."""
+"""Functions that the webhook calls for each deletion of a NodeClaim; all must allow it."""
 
 
 def review(call: Call) -> None:
@@ -100,17 +100,17 @@ FURNITURE: list[tuple[str, dict[str, Any]]] = [
     (f"{POLICY}/validatingadmissionpolicybindings",
      {"metadata": {"name": "kept"}, "spec": {"policyName": "kept", "validationActions": ["Deny"]}}),
 ]  # fmt: skip
-"""Objects to act on, and an admission policy, by the collection that they are in."""
+"""Paths of collections with the objects to create in them, an admission policy included."""
 
 
 def furnish(client: Client, webhook_port: int) -> None:
-    """Make objects to act on, two users, an admission policy and a webhook."""
+    """Create objects to act on, two users, an admission policy and a webhook."""
     install_definitions(client)
     client.allow("operator", [*RULES, *ACTIONS])
     client.allow("reader", RULES)
     for path, document in FURNITURE:
         client.request("POST", path, document)
-    # The server lets pods go that do not run yet, whatever their budget says.
+    # The server evicts pods that do not run yet, whatever their budget says.
     running = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
     client.request("PATCH", "/api/v1/namespaces/web/pods/b/status", running)
     authority = base64.b64encode((TLS / "authority.pem").read_bytes()).decode()
@@ -124,14 +124,14 @@ def furnish(client: Client, webhook_port: int) -> None:
     }
     hooks = {"metadata": {"name": "fridays"}, "webhooks": [hook]}
     client.request("POST", f"{POLICY}/validatingwebhookconfigurations", hooks)
-    # A policy takes effect a moment after it was made.
+    # A policy takes effect shortly after its creation.
     cordoned = {"spec": {"unschedulable": True}}
     while client.request("PATCH", "/api/v1/nodes/n2?dryRun=All", cordoned, expect=None).get("kind") == "Node":
         time.sleep(0.1)
 
 
 class Doing:
-    """Runs `karptui do` as a user, and keeps what it prints."""
+    """Runs `karptui do` as a user, and returns its exit status and output."""
 
     def __init__(self, plane: ControlPlane, capsys: pytest.CaptureFixture[str], audit: Path) -> None:
         self.plane, self.audit = plane, audit
@@ -165,7 +165,7 @@ KEPT = ("Accept", "Authorization", "Content-Type", "Impersonate-User")
 
 
 def sent(log: Path) -> list[tuple[str, str, str]]:
-    """Return what a user sent that is no question and no dry run, by the API server's own audit log."""
+    """Return the user's real changes (no reads, reviews or dry runs), from the audit log of the API server."""
     entries = map(json.loads, log.read_text().splitlines())
     return [
         (entry["verb"], entry["requestURI"], "done" if entry["responseStatus"]["code"] < 300 else "refused")
@@ -181,7 +181,9 @@ def sent(log: Path) -> list[tuple[str, str, str]]:
 VERBS = {"PATCH": "patch", "DELETE": "delete", "POST": "create"}
 
 
-def test_every_action_with_the_documented_role_and_both_audit_logs(do: Doing, log: Path, tmp_path: Path) -> None:
+def test_every_action_works_with_the_documented_role_and_is_in_both_audit_logs(
+    do: Doing, log: Path, tmp_path: Path
+) -> None:
     client = Client(do.plane)
     already = len(sent(log))
     assert do("cordon", "n1")[0] == 0
@@ -219,7 +221,7 @@ def test_every_action_with_the_documented_role_and_both_audit_logs(do: Doing, lo
     assert len(ours) == 11
 
 
-def test_dry_runs_change_nothing_and_are_all_that_is_sent_by_default(do: Doing, log: Path) -> None:
+def test_without_confirmation_only_dry_runs_are_sent(do: Doing, log: Path) -> None:
     client = Client(do.plane)
     before = client.request("GET", NODE), client.keys("/api/v1/pods"), client.keys(CLAIMS), sent(log)
     for words in (("cordon", "n1"), ("evict", "web/c"), ("delete", "general-b"), ("do-not-repair", "n1")):
@@ -236,7 +238,9 @@ def test_dry_runs_change_nothing_and_are_all_that_is_sent_by_default(do: Doing, 
     (("evict", "web/b"), "create pods/eviction in web"),
     (("scale", "deploy/web/web", "--replicas", "0"), "patch deployments.apps/scale in web"),
 ])  # fmt: skip
-def test_with_the_readers_role_the_missing_permission_is_named(do: Doing, words: tuple[str, ...], missing: str) -> None:
+def test_with_the_role_of_a_reader_the_missing_permission_is_named(
+    do: Doing, words: tuple[str, ...], missing: str
+) -> None:
     status, text = do(*words, user="reader")
     assert status == 1
     assert f"✖ not permitted: {missing}" in text
@@ -251,7 +255,7 @@ def test_an_admission_policy_a_webhook_and_a_budget_are_quoted(do: Doing) -> Non
     status, text = do("delete", "general-b", "--confirm", "general-b")
     assert status == 1
     assert 'admission webhook "fridays.example.com" denied the request: not on Fridays' in text
-    # No controller has looked at the budget yet, so the server asks to try later.
+    # No controller has processed the budget yet, so the server asks to retry later.
     status, text = do("evict", "web/b", "--confirm", "b")
     assert status == 1
     assert "(429): Cannot evict pod as it would violate the pod's disruption budget." in text
@@ -268,7 +272,7 @@ def test_a_webhook_that_denies_only_the_real_request_is_recorded(do: Doing) -> N
     assert "general-b" in Client(do.plane).keys(CLAIMS)
 
 
-def test_a_field_of_another_manager_is_not_taken(do: Doing, tmp_path: Path) -> None:
+def test_applying_a_field_of_another_manager_is_a_conflict(do: Doing, tmp_path: Path) -> None:
     file = tmp_path / "pool.yaml"
     head = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
     file.write_text(f"{head}spec: {{weight: 20}}\n")
@@ -286,7 +290,7 @@ def test_a_field_of_another_manager_is_not_taken(do: Doing, tmp_path: Path) -> N
     assert do.recorded() == []
 
 
-def test_a_server_that_dies_while_it_works_on_the_request(do: Doing) -> None:
+def test_an_action_is_reported_as_failed_if_the_server_dies_during_the_request(do: Doing) -> None:
     def die(asked: dict[str, Any]) -> bool:
         if not asked["dryRun"]:
             do.plane.kill_server()
@@ -303,7 +307,7 @@ def test_a_server_that_dies_while_it_works_on_the_request(do: Doing) -> None:
     assert "general-b" in Client(do.plane).keys(CLAIMS)
 
 
-def test_an_answer_that_is_lost_on_the_way_is_found_out(do: Doing) -> None:
+def test_the_outcome_is_looked_up_if_the_answer_is_lost(do: Doing) -> None:
     pool = urllib3.PoolManager(ca_certs=str(do.plane.folder / "pki" / "apiserver.crt"), retries=False)
 
     def relay(call: Call) -> None:

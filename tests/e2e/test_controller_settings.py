@@ -1,4 +1,4 @@
-"""Karpenter's settings and version out of a real API server: from its Deployment, with and without permission."""
+"""Read Karpenter's settings and version from its Deployment on a real API server, with and without permission."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def a_deployment(**env: str) -> dict[str, Any]:
 
 @contextmanager
 def transport(plane: ControlPlane, **options: Any) -> Iterator[Transport]:
-    """Connect as somebody for as long as the context lasts."""
+    """Connect to the control plane, by default as an administrator."""
     connection = load_connection(kubeconfig=plane.kubeconfig, environ={}, **options)
     result = Transport(connection, credentials_for(connection))
     try:
@@ -52,9 +52,9 @@ def transport(plane: ControlPlane, **options: Any) -> Iterator[Transport]:
         result.close()
 
 
-def test_settings_follow_the_deployment(plane: ControlPlane) -> None:
+def test_settings_are_read_again_from_a_changed_deployment(plane: ControlPlane) -> None:
     client = Client(plane)
-    client.request("DELETE", f"{DEPLOYMENTS}/karpenter", expect=None)  # another test of this server may have made it
+    client.request("DELETE", f"{DEPLOYMENTS}/karpenter", expect=None)  # another test on this server may have created it
     with transport(plane) as result:
         with pytest.raises(ControllerError, match="no Deployment or pod is labelled"):
             read_controller(result)
@@ -68,7 +68,7 @@ def test_settings_follow_the_deployment(plane: ControlPlane) -> None:
         assert read_controller(result).settings["VM_MEMORY_OVERHEAD_PERCENT"] == "0.06"
 
 
-def test_a_tenant_with_a_lease_is_not_taken_for_karpenter(plane: ControlPlane) -> None:
+def test_a_deployment_of_a_tenant_with_a_lease_is_not_mistaken_for_karpenter(plane: ControlPlane) -> None:
     client = Client(plane)
     client.request("DELETE", f"{DEPLOYMENTS}/karpenter", expect=None)
     for namespace in ("shop", "platform"):
@@ -91,7 +91,7 @@ def test_a_tenant_with_a_lease_is_not_taken_for_karpenter(plane: ControlPlane) -
     client.request("DELETE", f"{DEPLOYMENTS.replace('kube-system', 'shop')}/karpenter")
 
 
-def test_permission_in_one_namespace_is_enough_and_without_it_there_is_a_sentence(plane: ControlPlane) -> None:
+def test_permission_in_one_namespace_suffices_and_without_it_the_error_names_it(plane: ControlPlane) -> None:
     client = Client(plane)
     client.request("POST", DEPLOYMENTS, a_deployment(), expect=None)
     missing = "needs permission to list deployments or pods in its namespace"
@@ -105,7 +105,7 @@ def test_permission_in_one_namespace_is_enough_and_without_it_there_is_a_sentenc
 
 
 def _granted(transport: Transport) -> ControllerInfo:
-    """Read once the API server has noticed the role."""
+    """Read the settings as soon as the API server has applied the role."""
     deadline = time.monotonic() + SECONDS
     while True:
         try:

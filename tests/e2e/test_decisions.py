@@ -1,4 +1,4 @@
-"""Commands of a recorded cluster, each held to the rules by itself."""
+"""Each command of a recorded cluster is checked separately against Karpenter's rules."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def an_empty_node(name: str) -> list[dict[str, Any]]:
 
 
 def a_recording() -> list[Line]:
-    """Return two empty nodes of which one may go; the first goes after 20 s."""
+    """Return a recording of two empty nodes with a budget of one; the first is deleted after 20 s."""
     disruption = {
         "consolidationPolicy": "WhenEmptyOrUnderutilized",
         "consolidateAfter": "30s",
@@ -71,25 +71,25 @@ def names_at(lines: list[Line], seconds: float) -> set[str]:
     return {manifest["metadata"]["name"] for manifest in cluster if manifest["kind"] in ("Node", "Event")}
 
 
-def test_the_cluster_at_a_moment_has_its_objects_and_the_events_that_follow() -> None:
+def test_the_cluster_at_a_moment_has_its_objects_and_the_events_just_after() -> None:
     lines = a_recording()
     assert names_at(lines, -1) == set()
     assert names_at(lines, 10) == {"node-1", "node-2"}
     assert names_at(lines, 21) == {"node-2"}
     events = read_lines([a_line(seconds, an_object("Event", CORE, f"e{seconds}")) for seconds in (1, 5)])
-    assert names_at(events, 0) == {"e1"}, "events come later than what they tell of"
+    assert names_at(events, 0) == {"e1"}, "events are recorded later than the change that they report"
 
 
-def test_a_command_that_the_rules_permit_is_held() -> None:
+def test_only_commands_that_the_rules_permit_are_accepted() -> None:
     lines = a_recording()
 
-    def held(*told: str, after: float = 10) -> bool:
+    def accepted(*told: str, after: float = 10) -> bool:
         reason, decision, *nodes = told
         begun = BEGAN + timedelta(seconds=after)
         return is_held((reason, decision, tuple(nodes)), begun, lines, LIKE, may_follow=True)
 
-    assert held("Empty", "delete", "node-1")
-    assert held("Empty", "delete", "node-2"), "equal nodes go in any order"
-    assert not held("Empty", "delete", "node-1", "node-2"), "the budget lets one go"
-    assert not held("Underutilized", "delete", "node-1")
-    assert not held("Empty", "delete", "node-1", after=30), "it has gone by then"
+    assert accepted("Empty", "delete", "node-1")
+    assert accepted("Empty", "delete", "node-2"), "equal nodes are deleted in any order"
+    assert not accepted("Empty", "delete", "node-1", "node-2"), "the budget allows one node"
+    assert not accepted("Underutilized", "delete", "node-1")
+    assert not accepted("Empty", "delete", "node-1", after=30), "the node no longer exists then"

@@ -1,4 +1,4 @@
-"""What the what-if editor says of an object, and what a real kube-apiserver says of it."""
+"""The what-if editor and a real kube-apiserver must agree on which objects are valid."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from .definitions import collection
 pytestmark = pytest.mark.apiserver
 
 MUTATIONS = 70
-"""Per kind."""
+"""Number of mutations per kind."""
 
 APART = [
     {**manifest, "metadata": {**manifest["metadata"], "name": f"documents-{manifest['metadata']['name']}"}}
     for manifest in OBJECTS
 ]
-"""Objects with names of their own: other modules leave a NodePool `general` on the shared control plane."""
+"""Objects with unique names: other modules leave a NodePool `general` on the shared control plane."""
 
 
 @pytest.fixture(scope="module", name="plane")
@@ -43,7 +43,7 @@ def plane_with_karpenter(karpenter_plane: ControlPlane) -> ControlPlane:
 
 
 def answer(client: Client, method: str, path: str, body: Any) -> str:
-    """Returns what the API server objects to; empty where it takes the object."""
+    """Return the error of the API server; empty if it accepts the object."""
     reply = client.request(method, f"{path}?dryRun=All&fieldValidation=Strict", body, expect=None)
     if isinstance(reply, dict) and reply.get("kind") == body["kind"]:
         return ""
@@ -51,7 +51,7 @@ def answer(client: Client, method: str, path: str, body: Any) -> str:
 
 
 def own_answer(body: dict[str, Any], old: dict[str, Any] | None = None) -> str:
-    """Returns what the editor objects to."""
+    """Return the errors of the editor; empty if it accepts the object."""
     kind = present(shipped_schemas().get(body["apiVersion"], body["kind"]))
     violations, unchecked = object_violations(body, kind, old)
     assert not unchecked
@@ -59,7 +59,7 @@ def own_answer(body: dict[str, Any], old: dict[str, Any] | None = None) -> str:
 
 
 def differences(client: Client, base: dict[str, Any], *, is_update: bool) -> Iterator[str]:
-    """Yields the mutations on which the two disagree."""
+    """Yield the mutations that only one of the two accepts."""
     kind = present(shipped_schemas().get(base["apiVersion"], base["kind"]))
     path = collection(kind)
     for seed in range(MUTATIONS):
@@ -76,19 +76,19 @@ def differences(client: Client, base: dict[str, Any], *, is_update: bool) -> Ite
 
 @contextmanager
 def stored(client: Client, kind: KindSchema, base: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Keep an object in the cluster for a while, and take it out again: other tests make it anew."""
+    """Create an object and delete it after the context, because other tests create it too."""
     yield client.request("POST", collection(kind), json.loads(json.dumps(base)))
     client.request("DELETE", f"{collection(kind)}/{base['metadata']['name']}")
 
 
 @pytest.mark.parametrize("base", APART, ids=lambda base: base["kind"])
-def test_agrees_on_new_objects(client: Client, base: dict[str, Any]) -> None:
+def test_editor_and_server_agree_on_new_objects(client: Client, base: dict[str, Any]) -> None:
     texts = list(differences(client, base, is_update=False))
     assert not texts, "\n".join(texts)
 
 
 @pytest.mark.parametrize("base", APART, ids=lambda base: base["kind"])
-def test_agrees_on_changes(client: Client, base: dict[str, Any]) -> None:
+def test_editor_and_server_agree_on_changes(client: Client, base: dict[str, Any]) -> None:
     kind = present(shipped_schemas().get(base["apiVersion"], base["kind"]))
     with stored(client, kind, base) as there:
         version = there["metadata"].get("resourceVersion", "")
@@ -98,7 +98,7 @@ def test_agrees_on_changes(client: Client, base: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("base", [DEPLOYMENT, PDB], ids=lambda base: base["kind"])
-def test_refuses_of_kubernetes_kinds_only_what_the_server_refuses(client: Client, base: dict[str, Any]) -> None:
+def test_the_editor_rejects_kubernetes_objects_only_if_the_server_does(client: Client, base: dict[str, Any]) -> None:
     kind = present(shipped_schemas().get(base["apiVersion"], base["kind"]))
     refused, result = 0, []
     for seed in range(2 * MUTATIONS):

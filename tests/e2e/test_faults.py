@@ -1,4 +1,4 @@
-"""Faults of a real API server and its etcd: what is said meanwhile, and that the truth is shown again soon after."""
+"""Faults of a real API server and its etcd: nothing stale counts as live, and karptui recovers soon after."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .test_live_cluster import NODES_PATH, PODS_PATH, a_node, a_pod, following, 
 pytestmark = pytest.mark.apiserver
 
 SECONDS = 90.0
-"""A limit for what takes much less, even on a busy machine."""
+"""Time limit; each step takes much less, even on a busy machine."""
 SETTLED = (Phase.LIVE, Phase.NOT_INSTALLED)
 
 
@@ -44,12 +44,12 @@ def _asked_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def is_settled(mailbox: WatchedMailbox) -> bool:
-    """Whether every kind is said to be as it should be."""
+    """Return whether the phase of every kind is final."""
     return bool(mailbox.statuses) and all(status.phase in SETTLED for status in mailbox.statuses.values())
 
 
 def until_true(mailbox: WatchedMailbox, client: Client) -> None:
-    """Wait until what is shown is what the server has, and is said to be live."""
+    """Wait until the mailbox has the objects of the server and every kind is settled."""
     mailbox.until(lambda: is_settled(mailbox), SECONDS)
     for kind, path in ((Kind.NODE, NODES_PATH), (Kind.POD, PODS_PATH)):
         there = client.keys(path)
@@ -58,7 +58,7 @@ def until_true(mailbox: WatchedMailbox, client: Client) -> None:
 
 
 def stopped(plane: ControlPlane, change: Callable[[], object]) -> None:
-    """Do something to the storage while neither the server nor etcd runs."""
+    """Stop the server and etcd, call ``change``, and start both again."""
     plane.kill_server()
     plane.kill_etcd()
     change()
@@ -68,7 +68,7 @@ def stopped(plane: ControlPlane, change: Callable[[], object]) -> None:
 
 @pytest.fixture(scope="module")
 def backup(plane: ControlPlane, client: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of what etcd has on disk, with the nodes and pods of the client."""
+    """Return a copy of etcd's files that contains the nodes and pods of the client."""
     folder = tmp_path_factory.mktemp("etcd") / "backup"
     plane.back_up(folder)
     return folder
@@ -93,7 +93,7 @@ def test_a_restore_leaves_no_deleted_objects(
 
 @pytest.fixture
 def away(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Return what, once it is set, keeps the server out of reach for everything that is listed and watched."""
+    """Return an event that, once set, makes the server unreachable for every list and watch."""
     away = threading.Event()
 
     def within_reach(ask: Callable[..., object]) -> Callable[..., object]:
@@ -112,7 +112,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 def test_a_restore_with_higher_versions_leaves_no_deleted_objects(
     plane: ControlPlane, client: Client, backup: Path, away: threading.Event
 ) -> None:
-    """Nothing of the server is seen until the restored storage counts further than the lost one did."""
+    """karptui reconnects only when the restored etcd has a higher revision than the lost one."""
     with following(plane) as (source, mailbox):
         until_true(mailbox, client)
         client.create(PODS_PATH, (a_pod(f"phantom-{i}", f"node-{i % 5}") for i in range(30)))
@@ -164,7 +164,7 @@ def test_refresh_tries_every_kind_at_once_and_recovers_a_compacted_watch_positio
                 source.refresh()
                 mailbox.until(lambda: {status.kind for status in mailbox.history[tries:]} >= told, SECONDS)
 
-            refreshed()  # ends the waits that had begun before
+            refreshed()  # ends the waits that are running already
             refreshed()
         plane.compact()
         plane.start_server()
@@ -174,7 +174,7 @@ def test_refresh_tries_every_kind_at_once_and_recovers_a_compacted_watch_positio
         assert any("no longer knows what changed in pods" in status.last_error for status in mailbox.history)
 
 
-def test_permission_given_back_is_noticed_within_seconds(
+def test_a_granted_permission_is_noticed_within_seconds(
     plane: ControlPlane, client: Client, record_property: Callable[[str, object], None]
 ) -> None:
     rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]

@@ -1,4 +1,4 @@
-"""The history of a real API server holds what the server held, before and after changes."""
+"""A recorded history has the same objects as the real API server, before and after changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.apiserver
 KINDS = ("Node", "Pod", "Namespace")
 
 
-def test_a_history_holds_what_the_server_holds(plane: ControlPlane, tmp_path: Path) -> None:
+def test_a_history_has_the_objects_of_the_server(plane: ControlPlane, tmp_path: Path) -> None:
     began, path = time.monotonic(), tmp_path / "real.karptui"
     client = Client(plane)
     client.create(NODES_PATH, (a_node(number) for number in range(700, 705)))

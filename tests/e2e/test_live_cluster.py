@@ -1,4 +1,4 @@
-"""The live source against a real kube-apiserver: what appears, how soon changes show, what a restart loses."""
+"""The live source on a real kube-apiserver: objects and changes appear soon, and a restart loses nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.apiserver
 
 NODES, PODS = 20, 200
 SECONDS = 60.0
-"""A limit for what takes much less, even on a busy machine."""
+"""Time limit; each step takes much less, even on a busy machine."""
 NODES_PATH, PODS_PATH = "/api/v1/nodes", "/api/v1/namespaces/default/pods"
 
 
@@ -45,7 +45,7 @@ def a_pod(name: str, node: str = "", cpu: str = "100m") -> dict[str, Any]:
 
 @contextmanager
 def following(plane: ControlPlane, **options: Any) -> Iterator[tuple[ClusterSource, WatchedMailbox]]:
-    """Follow a control plane for as long as the context lasts."""
+    """Follow a control plane in this context."""
     source = ClusterSource(load_connection(kubeconfig=plane.kubeconfig, environ={}, **options))
     mailbox = WatchedMailbox()
     source.start(mailbox)
@@ -143,7 +143,7 @@ def test_changes_appear(plane: ControlPlane, client: Client, record_property: Ca
         client.request("DELETE", f"{PODS_PATH}/job")
 
 
-def test_restart_of_the_server_loses_and_doubles_nothing(plane: ControlPlane, client: Client) -> None:
+def test_a_restart_of_the_server_loses_and_duplicates_nothing(plane: ControlPlane, client: Client) -> None:
     with following(plane) as (_, mailbox):
         until_live(mailbox, Kind.NODE, Kind.POD)
         changes = len(mailbox.changes)
@@ -163,7 +163,7 @@ def test_restart_of_the_server_loses_and_doubles_nothing(plane: ControlPlane, cl
         assert gone == {"default/pod-1"}
 
 
-def test_permission_given_later_is_noticed(plane: ControlPlane, client: Client) -> None:
+def test_a_permission_that_is_granted_later_is_noticed(plane: ControlPlane, client: Client) -> None:
     rules = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}]
     with following(plane, impersonation=Impersonation("jane", ("late",))) as (source, mailbox):
         mailbox.until(
@@ -174,7 +174,7 @@ def test_permission_given_later_is_noticed(plane: ControlPlane, client: Client) 
         told = [mailbox.statuses[Kind.NODE]]
 
         def listed_without_watching() -> bool:
-            # The authorizer learns of the binding a moment later: ask again after every refusal.
+            # The authorizer applies the binding a moment later, so ask again after every refusal.
             if (status := mailbox.statuses[Kind.NODE]) is not told[-1] or len(told) == 1:
                 told.append(status)
                 source.refresh()
@@ -219,7 +219,7 @@ def named(kind: str, api_version: str, name: str) -> dict[str, Any]:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
 
 
-def test_server_without_streaming_lists_is_read_in_pages(
+def test_a_server_without_streaming_lists_is_read_in_pages(
     start_plane: Callable[..., ControlPlane], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reflector, "PAGE_LIMIT", 50)

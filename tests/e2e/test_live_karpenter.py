@@ -1,7 +1,7 @@
-"""karptui beside a Karpenter that runs: what it places and disrupts, said before it does.
+"""Compare karptui's predictions with a running Karpenter: pod placements and disruptions.
 
-Asked for with KARPTUI_KARPENTER, the path of a Karpenter with its kwok provider, as ``tools/follow_release.py VERSION
---kwok PATH`` builds one. It takes some minutes.
+Runs if KARPTUI_KARPENTER is the path of a Karpenter with its kwok provider (``tools/follow_release.py VERSION --kwok
+PATH`` builds one). Takes several minutes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Placement = Counter[tuple[str, tuple[str, ...], tuple[tuple[str, int], ...]]]
 
 @pytest.fixture(scope="module")
 def cluster(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
-    """Return a cluster with a Karpenter that runs, and its NodePools."""
+    """Return a cluster with a running Karpenter and its NodePools."""
     pools = (
         a_pool("general"),
         a_pool("spot", weight=50, requirements=[one_of(CAPACITY_TYPE, "spot")], team="batch"),
@@ -137,11 +137,11 @@ LOADS: dict[str, list[dict[str, Any]]] = {
     "mixed": [*pods("mixed-big", 2, "6", "4Gi"), *pods("mixed-small", 4, "250m", "200Mi")],
 }
 SERVED = ("default",)
-"""Loads behind a Service: the default spread of the scheduler's configuration is theirs."""
+"""Loads behind a Service: the default spread constraints of kube-scheduler apply to them."""
 
 
 def group_of(pod: str) -> str:
-    """Return what pods are interchangeable under."""
+    """Return the name of the group whose pods are interchangeable."""
     return pod.rpartition("/")[2].rpartition("-")[0]
 
 
@@ -150,7 +150,7 @@ def _grouped(names: list[str]) -> tuple[tuple[str, int], ...]:
 
 
 def predicted_placement(answer: dict[str, Any]) -> tuple[Placement, Counter[str], Counter[str]]:
-    """Return new claims, pods on nodes that are there, and pods without a place, as karptui has them."""
+    """Return karptui's prediction: new NodeClaims, pods on existing nodes, and unschedulable pods."""
     result = answer["provisioning"]
     claims = Counter(
         (new_node_claim["nodePool"], tuple(sorted(new_node_claim["instanceTypes"])), _grouped(new_node_claim["pods"]))
@@ -161,7 +161,7 @@ def predicted_placement(answer: dict[str, Any]) -> tuple[Placement, Counter[str]
 
 
 def real_placement(cluster: LiveCluster, names: list[str]) -> tuple[Placement, Counter[str], Counter[str]]:
-    """Return the same as Karpenter has it."""
+    """Return the same values from Karpenter's objects and events."""
     wanted = cluster.nominations()
     claims = {manifest["metadata"]["name"]: manifest for manifest in cluster.items(CLAIMS)}
     by_claim: dict[str, list[str]] = {}
@@ -243,11 +243,11 @@ DISRUPTIONS: dict[str, Disruption] = {
     "repair-empty": ([pods("repair-empty", 1, "700m", team="repair-empty")], delete("repair-empty-0"), UNHEALTHY),
     "reboot": ([pods("reboot", 2, "700m", team="reboot")], nothing, NEEDS_REBOOT),
 }  # fmt: skip
-"""By NodePool: loads that make its nodes, what is done to them, and what has Karpenter act: a patch, or a condition."""
+"""By NodePool: loads that launch its nodes, a change, and the trigger for Karpenter (a patch or a node condition)."""
 
 
 def first_command(answer: dict[str, Any], pool: str, nodes: dict[str, str]) -> tuple[Any, ...] | None:
-    """Return the first command that is about a NodePool, of the first method that has one, and what of it it is."""
+    """Return reason, decision, nodes and replacements of the first command for a NodePool, or None."""
     for method in answer["disruption"]:
         for command in method["commands"]:
             names = tuple(sorted(name for name in command["candidates"] if nodes.get(name) == pool))
@@ -290,7 +290,10 @@ def _claims(cluster: LiveCluster, pool: str) -> list[dict[str, Any]]:
 
 
 def release_and_snapshot(cluster: LiveCluster, pool: str, release: dict[str, Any] | str) -> Path:
-    """Write the current cluster when Karpenter looks at it: at once marked, or with what is about to be done."""
+    """Write a snapshot of the moment before Karpenter acts.
+
+    A patch is applied first. A node condition is only added to the snapshot, because Karpenter would act at once.
+    """
     if isinstance(release, str):
         cluster.until(lambda: _age(cluster, pool) > TOLERATED, "old enough")
         since = min(claim["metadata"]["creationTimestamp"] for claim in _claims(cluster, pool))
@@ -301,7 +304,7 @@ def release_and_snapshot(cluster: LiveCluster, pool: str, release: dict[str, Any
 
         return cluster.snapshot(pool, is_ill)
     cluster.client.request("PATCH", f"{POOLS}/{pool}", release)
-    # Karpenter checks a consolidation again after 15 seconds, and drift is marked before anything goes.
+    # There is time for a snapshot: consolidation is validated for 15 s, and drift is marked before nodes are deleted.
     mark = "Drifted" if release is DRIFT else "Consolidatable"
     cluster.until(lambda: all(_is_marked(claim, mark) for claim in _claims(cluster, pool)), f"{mark} is set")
     return cluster.snapshot(pool)
@@ -329,7 +332,7 @@ def _is_marked(claim: dict[str, Any], mark: str) -> bool:
 
 
 def let_act(cluster: LiveCluster, pool: str, release: dict[str, Any] | str) -> None:
-    """Do what lets Karpenter act, where that is not done yet."""
+    """Set the node condition that triggers Karpenter; a patch was applied before the snapshot."""
     if not isinstance(release, str):
         return
     since = min(claim["metadata"]["creationTimestamp"] for claim in _claims(cluster, pool))
@@ -340,7 +343,7 @@ def let_act(cluster: LiveCluster, pool: str, release: dict[str, Any] | str) -> N
 
 
 def _disrupted(cluster: LiveCluster, pool: str, before: dict[str, Any], decision: str) -> tuple[Any, ...] | None:
-    """Return what Karpenter does, once all of it shows: reason, decision, the claims that go, those that come."""
+    """Return reason, decision, deleted NodeClaims and new NodeClaims, or None until all are visible."""
     claims = {claim["metadata"]["name"]: claim for claim in _claims(cluster, pool)}
     rebooting = {
         name for name, result in claims.items() if any(c["type"] == "Rebooting" for c in result["status"]["conditions"])

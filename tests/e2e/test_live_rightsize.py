@@ -1,7 +1,7 @@
-"""Right-sizing beside a Karpenter that runs: nodes and dollars after the patch, said before it is applied.
+"""Compare the predicted nodes and price after right-sizing with a running Karpenter.
 
-Asked for with KARPTUI_KARPENTER, as `test_live_karpenter`. The test is kubelets, scheduler and the workload's
-controller.
+Runs if KARPTUI_KARPENTER is set, like `test_live_karpenter`. The test stands in for kubelets, scheduler and the
+controller of the workload.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ pytestmark = [
 ]
 SHUT, OPEN = [{"nodes": "0"}], [{"nodes": "100%"}]
 PATIENCE, QUIET = 240.0, 45.0
-"""Seconds in which the nodes change, and after which no more change is expected."""
+"""Time limit in seconds, and seconds without a change after which the cluster counts as finished."""
 OWNER = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "web", "controller": True}
 TARGET = {"cpu": "300m", "memory": "128Mi"}
 
 
 @pytest.fixture(scope="module")
 def cluster(start_plane: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
-    """Return a cluster with a Karpenter that runs, and one NodePool that disrupts nothing yet."""
+    """Return a cluster with a running Karpenter and one NodePool that allows no disruption yet."""
     plane: ControlPlane = start_plane()
     pool = a_pool("general", requirements=[one_of(CAPACITY_TYPE, "on-demand"), one_of(ZONE, "test-zone-a")])
     pool["spec"]["disruption"] = {"consolidateAfter": "0s", "budgets": SHUT}
@@ -49,7 +49,7 @@ def web(name: str, requests: dict[str, str]) -> dict[str, Any]:
 
 
 def place(cluster: LiveCluster, pod: dict[str, Any]) -> None:
-    """Create a pod, and bind it where Karpenter wants it."""
+    """Create a pod, and bind it to the node that Karpenter nominates."""
     name = pod["metadata"]["name"]
     cluster.client.create(PODS, [pod])
     cluster.mark_unschedulable([name])
@@ -70,7 +70,7 @@ def figures(cluster: LiveCluster) -> tuple[int, float]:
 
 
 def predicted(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """Return karptui's answer for a snapshot whose workload has a VerticalPodAutoscaler."""
+    """Return the output of ``karptui rightsize`` for a snapshot with a VerticalPodAutoscaler."""
     vpa = {
         "apiVersion": "autoscaling.k8s.io/v1",
         "kind": "VerticalPodAutoscaler",
@@ -122,7 +122,7 @@ def consolidated(cluster: LiveCluster, requests: dict[str, str]) -> tuple[int, f
     last: Any = None
     result = 0
     while time.monotonic() - changed < QUIET or result < 1:
-        assert time.monotonic() - begun < PATIENCE, "Karpenter does not consolidate, or does not come to an end"
+        assert time.monotonic() - begun < PATIENCE, "Karpenter does not consolidate, or does not finish"
         missing = 4 - sum(manifest["metadata"]["name"].startswith("web-") for manifest in cluster.items(PODS))
         new = [web(f"web-again-{result + number}", requests) for number in range(missing)]
         result += missing

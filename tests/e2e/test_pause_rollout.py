@@ -1,6 +1,6 @@
-"""A pause and a rollout beside a Karpenter that runs: what karptui says first, and what becomes of it.
+"""Compare the predicted course of a pause and of a rollout with a running Karpenter.
 
-Asked for with KARPTUI_KARPENTER, as test_live_karpenter. It takes some minutes.
+Runs if KARPTUI_KARPENTER is set, like test_live_karpenter. Takes several minutes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Live = tuple[LiveCluster, Karpenter]
 
 @pytest.fixture(scope="module")
 def live(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """Return a cluster with two NodePools, and the Karpenter that runs it."""
+    """Return a cluster with two NodePools, and its running Karpenter."""
     pools = [a_pool("paused", team="paused"), a_pool("rolling", team="rolling")]
     with living(plane, Path(BINARY), tmp_path_factory.mktemp("snapshots"), pools) as (cluster, karpenter):
         yield cluster, karpenter
@@ -48,13 +48,13 @@ def load(cluster: LiveCluster, name: str, count: int) -> None:
 
 
 def claims(cluster: LiveCluster, pool: str) -> dict[str, dict[str, Any]]:
-    """Return the NodeClaims of a NodePool by the name of their node."""
+    """Return the NodeClaims of a NodePool by node name."""
     result = [item for item in cluster.items(CLAIMS) if item["metadata"]["labels"]["karpenter.sh/nodepool"] == pool]
     return {manifest.get("status", {}).get("nodeName", ""): manifest for manifest in result}
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
-    """Return the exit status of a command, and its JSON."""
+    """Return the exit status and the JSON output of a command."""
     capsys.readouterr()
     status = main([*words, "-o", "json"])
     return status, json.loads(capsys.readouterr().out)
@@ -64,7 +64,7 @@ def seconds_until(instant: str) -> float:
     return (datetime.fromisoformat(instant) - datetime.now(UTC)).total_seconds()
 
 
-def test_a_pause_holds_until_its_end_and_releases_what_was_said(
+def test_a_pause_blocks_disruption_until_its_end_and_then_the_predicted_nodes_are_deleted(
     live: Live, capsys: pytest.CaptureFixture[str], record_property: Any
 ) -> None:
     cluster, karpenter = live
@@ -92,7 +92,7 @@ def test_a_pause_holds_until_its_end_and_releases_what_was_said(
     while time.time() < end - 2:
         cluster.run_kubelets()
         going = [claim for claim in claims(cluster, "paused").values() if "deletionTimestamp" in claim["metadata"]]
-        assert going == [], "nothing is disrupted in a pause"
+        assert going == [], "no node is disrupted during the pause"
         time.sleep(1)
     cluster.until(lambda: not claims(cluster, "paused"), "the paused nodes are gone after the end")
     first = min(seconds_until(item["at"]) for item in released)
@@ -105,7 +105,7 @@ def test_a_pause_holds_until_its_end_and_releases_what_was_said(
     assert cluster.client.request("GET", f"{POOLS}/paused")["spec"]["disruption"]["budgets"] == before
 
 
-def test_the_release_of_a_pause_is_accepted_and_ends_it(live: Live, capsys: pytest.CaptureFixture[str]) -> None:
+def test_releasing_a_pause_restores_the_budgets(live: Live, capsys: pytest.CaptureFixture[str]) -> None:
     cluster, _ = live
     _, told = printed(capsys, "pause", "--snapshot", str(cluster.snapshot("all")), "--horizon", "10m")
     before = {item["metadata"]["name"]: item["spec"]["disruption"]["budgets"] for item in cluster.items(POOLS)}

@@ -1,4 +1,4 @@
-"""The documented ClusterRole: with it everything is live; without one of its rules, what it hid is named."""
+"""With the documented ClusterRole everything is live; without one of its rules, the missing permission is named."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def following(plane: ControlPlane, user: str) -> AbstractContextManager[tuple[Cl
 
 
 def settle(source: ClusterSource, mailbox: WatchedMailbox, forbidden: set[Kind]) -> None:
-    """Wait until every kind has its phase, and exactly some are forbidden."""
+    """Wait until every kind is settled and exactly these kinds are forbidden."""
     kinds = {resource.kind for resource in FOLLOWED} | {Kind.NODECLASS}
 
     def is_settled() -> bool:
@@ -63,14 +63,14 @@ def settle(source: ClusterSource, mailbox: WatchedMailbox, forbidden: set[Kind])
             return False
         if {kind for kind in kinds if mailbox.statuses[kind].phase is Phase.FORBIDDEN} == forbidden:
             return True
-        source.refresh()  # the authorizer learns of a binding a moment later
+        source.refresh()  # the authorizer applies a binding a moment later
         return False
 
     mailbox.until(is_settled, SECONDS)
 
 
 def test_with_the_documented_role_everything_is_live(plane: ControlPlane, client: Client) -> None:
-    """The server has no metrics-server, and says so."""
+    """The test server has no metrics-server, and karptui reports that."""
     client.allow("everything", RULES)
     with following(plane, "everything") as (source, mailbox):
         settle(source, mailbox, set())
@@ -80,7 +80,7 @@ def test_with_the_documented_role_everything_is_live(plane: ControlPlane, client
 
 
 def hidden_by(rule: dict[str, Any]) -> set[Kind]:
-    """Return the kinds that nobody sees without a rule."""
+    """Return the kinds that are forbidden without this rule."""
     group = rule["apiGroups"][0]
     kinds = {resource.kind for resource in FOLLOWED if resource.group == group and resource.plural in rule["resources"]}
     return kinds | ({Kind.NODECLASS} if group == "karpenter.k8s.aws" else set())
@@ -100,7 +100,7 @@ def test_a_missing_rule_is_named(plane: ControlPlane, client: Client) -> None:
 
 
 def without(field: str, value: str) -> list[dict[str, Any]]:
-    """Return the rules without a group, resource or verb."""
+    """Return the documented rules without one group, resource or verb."""
     rules = [{**rule, field: [item for item in rule[field] if item != value]} for rule in RULES]
     return [rule for rule in rules if rule[field]]
 
@@ -114,7 +114,9 @@ ON_DEMAND: dict[str, tuple[list[dict[str, Any]], Callable[[ClusterSource], objec
 
 
 @pytest.mark.parametrize("user", ON_DEMAND)
-def test_what_is_read_on_demand_names_its_permission(plane: ControlPlane, client: Client, user: str) -> None:
+def test_reading_on_demand_without_permission_names_the_permission(
+    plane: ControlPlane, client: Client, user: str
+) -> None:
     rules, ask, sentence = ON_DEMAND[user]
     client.allow(user, rules)
     with following(plane, user) as (source, mailbox):
@@ -129,7 +131,7 @@ OWN, TENANT = "karptui-own", "karptui-tenant"
 
 
 def a_controller(client: Client, namespace: str) -> None:
-    """Make a pod that is labelled as Karpenter's, and its lease."""
+    """Create a pod with the labels of Karpenter, and its lease."""
     client.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}}, expect=None)
     metadata = {"name": "karpenter-0", "labels": {"app.kubernetes.io/name": "karpenter"}}
     spec = {"containers": [{"name": "controller", "image": "karpenter:1.14.1"}], "automountServiceAccountToken": False}
@@ -142,7 +144,7 @@ def a_controller(client: Client, namespace: str) -> None:
     client.request("POST", LEASES.format(namespace), lease)
 
 
-def test_the_controller_is_found_by_its_account_and_only_its_pods_are_asked(
+def test_the_controller_is_found_by_its_service_account_and_only_its_pods_are_queried(
     plane: ControlPlane, client: Client
 ) -> None:
     a_controller(client, TENANT)
@@ -155,7 +157,7 @@ def test_the_controller_is_found_by_its_account_and_only_its_pods_are_asked(
     transport = Transport(connection, credentials_for(connection))
     try:
         endpoints: tuple[Endpoint, ...] = ()
-        for _ in range(200):  # the authorizer learns of a binding a moment later
+        for _ in range(200):  # the authorizer applies a binding a moment later
             endpoints = find_endpoints(transport, read_seconds=10)
             if endpoints:
                 break
@@ -185,7 +187,7 @@ OWN_WORDS = {
     "solve": ["pending", "--tries", "2"],
     "sweep": ["--set", "RESERVED_ENIS=0", "--jobs", "1"],
 }
-"""What commands need beside a cluster."""
+"""Further arguments that commands need."""
 
 
 def test_the_documented_role_permits_every_command(
@@ -214,7 +216,7 @@ def test_the_documented_role_permits_every_command(
 
 
 def test_without_watch_nothing_is_live(plane: ControlPlane, client: Client) -> None:
-    """Without list more is: with streaming lists a server asks for watch alone; record and older servers need list."""
+    """Without ``list``, kinds can be live: streaming lists need only ``watch``. Older servers need ``list``."""
     client.allow("no-watch", without("verbs", "watch"))
     with following(plane, "no-watch") as (_, mailbox):
         mailbox.until(

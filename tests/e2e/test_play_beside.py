@@ -1,7 +1,7 @@
-"""Fleets that are played forward, beside whole clusters that live through the same.
+"""Compare forecasts of fleets with real clusters that start the same.
 
-Asked for with KARPTUI_REAL, the seeds of the fleets such as 1-10; each takes some ten minutes. KARPTUI_REAL_AT_ONCE
-says how many clusters run at a time (2), KARPTUI_REAL_FOLDER where recordings are kept. Needs Go the first time.
+Runs if KARPTUI_REAL has the seeds of the fleets, such as 1-10; each takes about ten minutes. KARPTUI_REAL_AT_ONCE is
+the number of concurrent clusters (2), KARPTUI_REAL_FOLDER the folder of the recordings. The first run needs Go.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def test_final_states_of_fleets_are_predicted(tmp_path: Path) -> None:
     figures = [compare(folder, seed) for seed in sorted(recorded(folder))]
     sys.stdout.write("".join(f"{row(item)}\n" for item in figures))
     assert {item.seed for item in figures} >= set(numbers(SEEDS))
-    assert [item.seed for item in figures if not item.is_kept_alike] == [], "kept by the same"
+    assert [item.seed for item in figures if not item.is_kept_alike] == [], "the same nodes must have the same blockers"
     dearer = [item.seed for item in figures if abs(item.prices[0] - item.prices[1]) > 0.05 * item.prices[1]]
-    assert dearer == [], "within 5 %"
+    assert dearer == [], "the final price must be within 5 %"
     parted = [item.seed for item in figures if not item.is_foretold]
-    assert len(parted) * 10 <= len(figures) * 2, f"the first commands in order: not of {parted}"
+    assert len(parted) * 10 <= len(figures) * 2, f"first commands not predicted in order: fleets {parted}"
 
 
 def test_a_seed_makes_the_same_fleet_again() -> None:

@@ -1,4 +1,4 @@
-"""How a whole cluster is built and let go, without one."""
+"""Parts of the code for whole clusters, tested without a cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .whole_cluster import WholeCluster
 
 
 class _Listening(Client):
-    """Takes every request, and tells of it."""
+    """Fake client: accepts every request and passes it to ``hear``."""
 
     def __init__(self, hear: Callable[[str], None]) -> None:
         self._hear = hear
@@ -32,7 +32,7 @@ class _Listening(Client):
 
 
 @pytest.mark.parametrize("is_refused", [False, True], ids=["taken", "refused"])
-def test_karpenter_does_nothing_while_budgets_open(is_refused: bool) -> None:
+def test_karpenter_is_suspended_while_budgets_are_changed(is_refused: bool) -> None:
     told: list[str] = []
 
     def hear(text: str) -> None:
@@ -41,7 +41,7 @@ def test_karpenter_does_nothing_while_budgets_open(is_refused: bool) -> None:
             raise AssertionError(text)
 
     stopping = threading.Event()
-    stopping.set()  # Nothing is waited for.
+    stopping.set()  # waits end at once
     karpenter = Karpenter(lambda number: told.append(signal.Signals(number).name), Path())
     fleet = make_fleet(4, 40)
     with pytest.raises(AssertionError if is_refused else RuntimeError):

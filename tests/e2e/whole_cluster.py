@@ -32,30 +32,30 @@ CONTROLLERS = (
     "deployment-controller", "replicaset-controller", "disruption-controller", "garbage-collector-controller",
     "pod-garbage-collector-controller",
 )  # fmt: skip
-# Without the node lifecycle controller nobody would take the taint away that this plugin puts on new nodes.
+# This plugin taints new nodes, and no node lifecycle controller runs that would remove the taint.
 SERVER_FLAGS = ("--disable-admission-plugins=TaintNodesByCondition",)
 REGISTRATION = "20s"
-"""From a launch to a Node, as an instance takes its time to start."""
+"""Delay from a launch to the Node, as for a real instance."""
 SETTINGS = {"INSTANCE_END": "30s", "LOG_LEVEL": "debug"}
-"""What an instance takes to end; and Karpenter says which commands it gives up."""
+"""Duration of terminating an instance; debug logs of Karpenter show the commands that it gives up."""
 LISTED = (
     NODES, "/api/v1/pods", "/api/v1/namespaces", "/apis/apps/v1/deployments", "/apis/apps/v1/replicasets",
     "/apis/policy/v1/poddisruptionbudgets", POOLS, CLAIMS, CLASSES,
 )  # fmt: skip
 EVENTS = "/api/v1/events"
 ARRIVAL = 0.5
-"""Seconds in which what has changed is on its way to Karpenter."""
+"""Seconds until a change has reached Karpenter."""
 ONLY_FULL = [{"nodes": "0", "reasons": ["Empty"]}, {"nodes": "100%", "reasons": ["Underutilized"]}]
-"""With empty nodes to wait for nothing else would be tried."""
+"""Budgets that exclude empty nodes: if there were any, Karpenter would wait for those and simulate nothing else."""
 GLANCE, VALIDATION = 11.0, 20.0
-"""Seconds in which a pass begins for certain, less than Karpenter waits before it acts; and more than it waits."""
+"""Seconds within which a pass starts but no command is executed, and seconds after which validation has ended."""
 PATIENCE = 600.0
-"""Seconds after which something that has not come about is a failure."""
+"""Time limit of each step in seconds."""
 
 
 @contextmanager
 def whole_cluster(programs: Path, karpenter_version: str, stopping: threading.Event) -> Iterator[WholeCluster]:
-    """Run a cluster until the end of the context; then whatever waits for it gives up."""
+    """Run a cluster in this context; ``stopping`` ends all waits."""
     with ExitStack() as stack:
         if stopping.is_set():
             raise RuntimeError("not begun")
@@ -119,7 +119,7 @@ def _process(command: Sequence[str], folder: Path) -> Iterator[None]:
 
 
 class WholeCluster:
-    """Requests and changes of the test."""
+    """The cluster, with the requests and changes of the test."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class WholeCluster:
         return answer.data.decode()
 
     def commands(self) -> list[dict[str, Any]]:
-        """Return the commands of disruption that Karpenter has carried out, in order."""
+        """Return the disruption commands that Karpenter has executed, in order."""
         lines = (json.loads(line) for line in self.logged().splitlines() if line.startswith("{"))
         return [line for line in lines if line.get("message") == "disrupting node(s)"]
 
@@ -171,19 +171,21 @@ class WholeCluster:
             self.client.create(DEPLOYMENTS, (app.deployment() for app in fleet.apps if app.wave == wave))
             wanted = {app.name: app.replicas for app in fleet.apps if app.wave <= wave}
             # mypy has no type for a lambda with a value bound as its default.
-            self.until(lambda wanted=wanted: self._is_settled(wanted), f"wave {wave} runs")  # type: ignore[misc]
+            self.until(lambda wanted=wanted: self._is_settled(wanted), f"the pods of wave {wave} run")  # type: ignore[misc]
         self._let_look(fleet)
         for app in fleet.apps:
             self.client.request("PATCH", f"{DEPLOYMENTS}/{app.name}", {"spec": {"replicas": app.left}})
         drifting = {pool.name for pool in fleet.pools if pool.is_drifting}
-        self.until(lambda: self._is_settled({app.name: app.left for app in fleet.apps}), "what is left runs")
+        self.until(lambda: self._is_settled({app.name: app.left for app in fleet.apps}), "the remaining pods run")
         for manifest in self.items(CLAIMS):
             if manifest["metadata"]["labels"][POOL] in drifting:
-                # One after the other, a second apart: of those that drifted in one second Karpenter takes any first.
+                # A second apart: among nodes that drifted in the same second, Karpenter picks any first.
                 change = {"metadata": {"annotations": {HASH: "of another template"}}}
                 self.client.request("PATCH", f"{CLAIMS}/{manifest['metadata']['name']}", change)
                 self._wait(1.2)
-        self.until(lambda: self._is_due(drifting), "every node is consolidatable, and drifted where it is to be")
+        self.until(
+            lambda: self._is_due(drifting), "every node is consolidatable, and drifted if its NodePool is drifting"
+        )
 
     def _is_settled(self, wanted: Mapping[str, int]) -> bool:
         pods = self.items(PODS)
@@ -223,7 +225,7 @@ class WholeCluster:
             self._wait(ARRIVAL)
 
     def record(self, file: Path) -> None:
-        """Write every change of the cluster into a file, a line each, until the cluster ends."""
+        """Write every change of the cluster to a file, a line each, until the cluster ends."""
         lock = threading.Lock()
         file.unlink(missing_ok=True)
 
@@ -238,7 +240,7 @@ class WholeCluster:
             threading.Thread(target=follow, args=(path,), daemon=True).start()
 
     def until_quiet(self, quiet: float, patience: float) -> bool:
-        """Wait until nothing has happened for a while, and return whether that was before the time limit."""
+        """Wait until nothing has changed for ``quiet`` seconds; return False after ``patience`` seconds."""
         deadline = time.monotonic() + patience
         seen, since = self._busy(), time.monotonic()
         while time.monotonic() < deadline:
@@ -251,7 +253,7 @@ class WholeCluster:
         return False
 
     def _busy(self) -> tuple[int, int]:
-        """Return the number of commands, and that of starting or ending NodeClaims and unbound pods."""
+        """Return the number of commands, and the number of starting or ending NodeClaims plus unbound pods."""
         claims = self.items(CLAIMS)
         underway = sum(
             1 for claim in claims if claim["metadata"].get("deletionTimestamp") or not _is_true(claim, "Initialized")

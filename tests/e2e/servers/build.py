@@ -1,10 +1,10 @@
-"""Build the programs of a whole cluster and print the folder that they are in.
+"""Build the programs of a whole cluster and print their folder.
 
     python -m tests.e2e.servers.build [--karpenter 1.15.0 ...]
 
 etcd, kube-apiserver, kube-scheduler, kube-controller-manager, the kwok controller, and Karpenter with its kwok provider
-as ``karpenter-VERSION``. The folder is a cache named after what they are built from: a second call returns at once.
-Needs Go and a module proxy, about 5 GB of disk and some ten minutes on two processors.
+as ``karpenter-VERSION``. The folder is a cache named after their sources: a second call returns at once.
+Needs Go, a module proxy, about 5 GB of disk, and ten minutes on two processors.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def cache_folder() -> Path:
-    """Return where the programs are, or will be: it changes with what they are built from."""
+    """Return the folder of the programs; its name is a hash of their sources."""
     sources = sorted(path for folder in (CONTROL_PLANE, KUBELETS, KWOK) for path in folder.rglob("*") if path.is_file())
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -53,7 +53,7 @@ def cache_folder() -> Path:
 
 
 def _recipes() -> Iterator[tuple[str, Path, str, str]]:
-    """Yield what is built: its name, where its module is, the package, and flags for the linker."""
+    """Yield name, folder of the module, package and linker flags of each program."""
     pinned = re.search(
         r"^\tk8s\.io/kubernetes v(\d+)\.(\d+)\.(\d+)$", (CONTROL_PLANE / "go.mod").read_text(), re.MULTILINE
     )
