@@ -1,4 +1,4 @@
-"""What the reducer keeps about deleted objects."""
+"""The history that the reducer keeps about deleted objects."""
 
 from __future__ import annotations
 
