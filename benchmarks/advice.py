@@ -1,11 +1,11 @@
-"""How long it takes to ask every advice rule, by the size of the cluster, and which rules take the most of it.
+"""Time to run all advice rules, by cluster size, and the slowest rules.
 
     python benchmarks/advice.py
 
-The fleet of benchmarks/blockers.py: 500 nodes with 10,000 pods, and 5,000 nodes with 100,000 pods, with its instance
-types recorded; then the same nodes with an EC2NodeClass whose types are worked out from the built-in catalogue. The
-cluster is prepared and surveyed beforehand, as the analyst has done when it asks the rules. Processor time, best of
-three, each on a context of its own, so that nothing is remembered.
+The fleet of benchmarks/blockers.py: 500 nodes with 10,000 pods, and 5,000 nodes with 100,000 pods, with recorded
+instance types; then the same nodes with an EC2NodeClass, whose types are resolved from the built-in catalogue. The
+cluster is prepared and surveyed beforehand, as in the analyst. Processor time, best of three, each with a new context,
+so that no result is cached.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""How long it takes until the screen says why nodes are still here, and how much keys lag meanwhile.
+"""Time until the Nodes screen shows why each node is not removed, and the delay of keys meanwhile.
 
     python benchmarks/analysis.py
 
 The fleet of benchmarks/blockers.py as a live cluster: 500 nodes with 10,000 pods, and 5,000 nodes with 100,000 pods.
-The analyst works in its thread as in the app, with 40 nodes on the screen; a ticker in the main thread wants to run
-every 4 ms, as the screen does while somebody types, and notes how late it comes. One run each. The second pass follows
-the change of one pod; the analyst lets changes collect for a few seconds before it looks at them. Figures include the
-start of the thread and the import of the engines where they are not loaded; beside the time that passed stands what the
-processor worked.
+The analyst runs in its thread as in the app, with 40 nodes on the screen. A ticker in the main thread is due every
+4 ms, like the screen while the user types, and records its delay. One run each. The second pass follows the change of
+one pod, which the analyst takes up after a few seconds. Times include starting the thread and importing the engines.
+Each row has the elapsed time, then the processor time.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def tick_until(is_done: Callable[[], bool]) -> tuple[float, float, list[float]]:
-    """Return how long it took, what the processor worked, and how late each tick came."""
+    """Return elapsed seconds, processor seconds and the delay of each tick."""
     began, worked, late = time.perf_counter(), time.process_time(), []
     while not is_done() and time.perf_counter() - began < PATIENCE_SECONDS:
         due = time.perf_counter() + TICK_SECONDS
@@ -63,7 +62,7 @@ def measure(nodes: int, pods: int) -> None:
     analyst = Analyst()
     seen = tuple(f"claim/claim-{i}" for i in range(SEEN))
     analyst.look_at(Focus(keys=seen))
-    say("nothing, for comparison", *tick_until_after(1.0))
+    say("idle, for comparison", *tick_until_after(1.0))
     for name in ("first pass", "after one pod changed"):
         analyst.submit(view, NOW_NS)
         now = view.state.generation
@@ -84,7 +83,7 @@ def tick_until_after(seconds: float) -> tuple[float, float, list[float]]:
 
 
 def changed(view: ClusterView) -> ClusterView:
-    """Return the view after one pod was told anew."""
+    """Return the view after a change of one pod."""
     key, pod = next(iter(view.state.pods.items()))
     delta = KindDelta({key: replace(pod, ready=not pod.ready)})
     state = reduce(view.state, Batch({Kind.POD: delta}))

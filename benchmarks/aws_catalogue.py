@@ -1,8 +1,8 @@
-"""Size and load time of the built-in AWS catalogue, and how long a NodeClass takes to become instance types.
+"""Size and load time of the built-in AWS catalogue, and time to resolve the instance types of a NodeClass.
 
     python benchmarks/aws_catalogue.py
 
-Loading is measured in fresh processes after the import, least and median of 15; resolving in one process, least of 15.
+Loading is measured in new processes after the import (minimum and median of 15), resolving in one process (minimum).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def least(work: Callable[[], object]) -> float:
-    """Return the least duration in ms."""
+    """Return the shortest duration in ms."""
     durations = []
     for _ in range(RUNS):
         start = time.perf_counter()

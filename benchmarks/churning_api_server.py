@@ -1,10 +1,10 @@
-"""An API server on loopback with a live cluster behind it: pods come and go, Deployments roll, nodes are replaced.
+"""A fake API server on loopback with a changing cluster: pods, Deployments and nodes are replaced all the time.
 
     python benchmarks/churning_api_server.py [PODS] [NODES] [--quiet]
 
-Prints its URL once everything is made. The objects are the demo's many times over, so NodePools, NodeClaims, owners and
-budgets belong together. Each second ten pods are replaced and twenty nodes report their status; every twenty seconds a
-Deployment gets a new template, and every minute a node makes way for another. ``--quiet`` changes nothing.
+Prints its URL when it is ready. The objects are many copies of the demo's, so NodePools, NodeClaims, owners and budgets
+match. Each second ten pods are replaced and twenty nodes report their status; every twenty seconds a Deployment gets a
+new template, and every minute a node is replaced. With ``--quiet``, nothing changes.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ SERVED = {
     "karpenter.k8s.aws": {"ec2nodeclasses": "EC2NodeClass"},
 }
 REPLACED_PODS, REPORTING_NODES = 10, 20
-"""Each second."""
+"""Number of pods replaced, and of nodes that report, per second."""
 ROLL_SECONDS, NODE_SECONDS = 20, 60
 WATCH_SECONDS = 300.0
 
 
 class Cluster:
-    """Objects by collection, and what has happened to each since."""
+    """Objects and watch events by collection."""
 
     def __init__(self, pod_count: int, node_count: int) -> None:
         self.changed = threading.Condition()
@@ -78,7 +78,7 @@ class Cluster:
             self.objects[plural] = kept
 
     def _fill(self, count: int) -> None:
-        """Add small pods until there are enough."""
+        """Add small pods until the cluster has ``count``."""
         nodes = list(self.objects["nodes"])
         small = [
             one for one in self.objects["pods"].values() if owner(one) == "ReplicaSet" and "nodeName" in one["spec"]
@@ -91,7 +91,7 @@ class Cluster:
             self._keep(self._renamed(pod))
 
     def _keep(self, one: Manifest) -> bytes:
-        """Take an object in, and return it as it is sent."""
+        """Store an object with a new resource version, and return it as JSON."""
         self.version += 1
         one["metadata"]["resourceVersion"] = str(self.version)
         self.objects[PLURALS[one["kind"]]][key_of(one)] = one
@@ -103,17 +103,17 @@ class Cluster:
         metadata = {**pod["metadata"], "name": f"{stem}-{self._names:05d}", "uid": f"uid-{self._names}"}
         return {**pod, "metadata": metadata}
 
-    # What happens
+    # Changes
 
     def put(self, one: Manifest, *, type_: str = "") -> None:
-        """Add or change an object, and tell those who watch."""
+        """Add or change an object, and notify watches."""
         plural = PLURALS[one["kind"]]
         type_ = type_ or ("MODIFIED" if key_of(one) in self.objects[plural] else "ADDED")
         text = self._keep(one)
         self._tell(plural, b'{"type":"%b","object":%b}\n' % (type_.encode(), text))
 
     def remove(self, one: Manifest) -> None:
-        """Remove an object, and tell those who watch."""
+        """Remove an object, and notify watches."""
         plural = PLURALS[one["kind"]]
         text = self._keep(one)
         del self.objects[plural][key_of(one)]
@@ -126,7 +126,7 @@ class Cluster:
             del log[:10_000]
 
     def live(self) -> None:
-        """Let things happen for ever, second by second."""
+        """Change objects every second, until the process ends."""
         second = 0
         due = time.monotonic()
         while True:
@@ -158,7 +158,7 @@ class Cluster:
         self.put({**pod, **changes, "metadata": metadata})
 
     def _roll(self, second: int) -> None:
-        """Give a Deployment a new template: a new ReplicaSet takes the place of the old one, and of all its pods."""
+        """Roll out a new template of a Deployment: replace its ReplicaSet and all pods of that."""
         old = self._random.choice([one for one in self.objects["replicasets"].values() if owner(one) == "Deployment"])
         hash_ = f"{second:09x}"
         name = f"{old['metadata']['ownerReferences'][0]['name']}-{hash_}"
@@ -184,7 +184,7 @@ class Cluster:
             )
 
     def _replace_node(self, second: int) -> None:
-        """Let a node, its NodeClaim and its pods make way for others."""
+        """Replace a node with its NodeClaim and its pods."""
         claims = [one for one in self.objects["nodeclaims"].values() if one.get("status", {}).get("nodeName")]
         claim = self._random.choice(claims)
         node = self.objects["nodes"].get(claim["status"]["nodeName"])
@@ -198,10 +198,10 @@ class Cluster:
         for one in pods:
             self.put(self._renamed(copied(one, second)))
 
-    # What is asked
+    # Requests
 
     def watched(self, plural: str, since: int) -> Iterator[bytes]:
-        """Yield what happens after a version, for a few minutes."""
+        """Yield the watch events after a resource version, for some minutes."""
         until = time.monotonic() + WATCH_SECONDS
         while time.monotonic() < until:
             with self.changed:
@@ -213,7 +213,7 @@ class Cluster:
             yield b"".join(lines)
 
     def listed(self, plural: str, selector: str = "") -> tuple[int, list[bytes]]:
-        """Return a version, and every object as it is sent; with a selector (``key=value``) what is so labelled."""
+        """Return the resource version and the objects as JSON; ``selector`` is a label as ``key=value``."""
         key, _, value = selector.partition("=")
         with self.changed:
             found = self.objects[plural].values()
@@ -221,7 +221,7 @@ class Cluster:
             return self.version, [json.dumps(one, separators=(",", ":")).encode() for one in chosen]
 
     def measured(self, plural: str) -> list[bytes]:
-        """Return what metrics-server tells of nodes or pods: the same of each container."""
+        """Return the metrics-server objects of nodes or pods; all containers have the same usage."""
         with self.changed:
             found = list(self.objects[plural].values())
         common = {"timestamp": instant(), "window": "20s"}
@@ -229,7 +229,7 @@ class Cluster:
 
 
 def usage_of(one: Manifest) -> Manifest:
-    """Return the metadata and the usage of a node, or of a pod by container."""
+    """Return metadata and usage of a node, or of a pod by container."""
     metadata = {key: one["metadata"][key] for key in ("name", "namespace") if key in one["metadata"]}
     if one["kind"] == "Node":
         return {"metadata": metadata, "usage": {"cpu": "1500000000n", "memory": "6291456Ki"}}
@@ -241,7 +241,7 @@ def usage_of(one: Manifest) -> Manifest:
 
 
 def owner(one: Manifest) -> str:
-    """Return the kind of what made an object."""
+    """Return the kind of the first owner, or an empty string."""
     references = one["metadata"].get("ownerReferences") or [{"kind": ""}]
     return str(references[0]["kind"])
 
@@ -323,7 +323,7 @@ def handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:
 
 
 def main() -> None:
-    """Make a cluster and serve it until killed."""
+    """Serve a new cluster until killed."""
     numbers = [int(argument) for argument in sys.argv[1:] if argument.isdigit()]
     pod_count, node_count = (*numbers, *(5_000, 200)[len(numbers) :])[:2]
 

@@ -1,18 +1,17 @@
-"""How long a big cluster takes to appear, what it keeps in memory, and how late the screen's event loop runs meanwhile.
+"""Load time and memory of a large cluster, and the delay of the screen's event loop meanwhile.
 
     python benchmarks/cluster_load.py [PODS] [NODES]
 
-Serves PODS (100,000) and NODES (5,000) from another process with benchmarks/loopback_api_server.py and follows them as
-the application does: at its pace the mailbox is emptied into the state, in a thread beside an event loop whose lateness
-a 4 ms ticker measures. "Own max" is the worst of it in which this process itself used the processor; "beside" is what
-the same ticker finds meanwhile in a process that does nothing else. Streaming lists and pages are measured in a fresh
-process each. CPU is the process's own, whatever else the machine does, and of it the shares of the thread that reads
-pods and of the one that takes changes over; memory is what it grew by beyond its imports. Goals: complete within 6 s,
-150 MB, the loop at most 30 ms late.
+benchmarks/loopback_api_server.py serves PODS (100,000) and NODES (5,000) from another process. They are followed as in
+the application: a thread merges the mailbox into the state, and a 4 ms ticker measures the delay of the event loop.
+"Own max" is the worst delay during which this process itself used the processor. "Beside" is the worst delay of the
+same ticker in an idle process. Streaming lists and pages are measured in a new process each. CPU is the time of this
+process only; two columns show the threads that read pods and merge changes. Memory is the growth after the imports.
+Goals: complete within 6 s, 150 MB, the loop at most 30 ms late.
 
-"Json" is the processor time that json.loads would take for the same pods, in a separate process without garbage
-collection: it shows how fast the machine is at the moment. "Cpu/json" compares between machines, busy ones too (goal:
-0.45). An interpreter built without profile-guided optimisation takes about a third longer for everything else.
+"Json" is the processor time of json.loads for the same pods, in a separate process without garbage collection: it shows
+the current speed of the machine. "Cpu/json" is comparable between machines, even busy ones (goal: 0.45). An interpreter
+built without profile-guided optimisation needs about a third longer for everything except json.loads.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ TICK_SECONDS, DRAIN_SECONDS, LIMIT_SECONDS = 0.004, 0.25, 120.0
 
 
 def main() -> None:
-    """Print one row for each way of listing."""
+    """Print one row per list method."""
     if sys.argv[1:2] == ["--measure"]:
         print(json.dumps(asyncio.run(_measure(sys.argv[2]))))
         return
@@ -79,7 +78,7 @@ def main() -> None:
 
 async def _measure(url: str) -> dict[str, Any]:
     from karptui.session.throttle import MergeThrottle, keep_pauses_short
-    from karptui.sources.cluster import reflectors  # noqa: F401  imports count as the empty application's
+    from karptui.sources.cluster import reflectors  # noqa: F401  not counted: the empty application has it too
     from karptui.sources.cluster.connection import Connection
     from karptui.sources.cluster.source import ClusterSource
     from karptui.sources.source import Mailbox, Phase
@@ -121,7 +120,7 @@ async def _measure(url: str) -> dict[str, Any]:
 
 
 def _json_seconds(pod_count: int) -> float:
-    """Return the processor time of the standard library for a list of so many pods, from the best of three samples."""
+    """Return the processor time of json.loads for a list of ``pod_count`` pods, from the best of three samples."""
     (page,) = pods.pages(JSON_SAMPLE, limit=JSON_SAMPLE)
     gc.disable()
     took = []
@@ -133,7 +132,7 @@ def _json_seconds(pod_count: int) -> float:
 
 
 async def _idle() -> list[float]:
-    """Return how late a loop is that has nothing to do, until standard input ends."""
+    """Return the delay of an idle event loop, measured until standard input ends."""
     lateness: list[tuple[float, float]] = []
     ticker = asyncio.create_task(_tick(lateness))
     await asyncio.to_thread(sys.stdin.read)
@@ -142,13 +141,13 @@ async def _idle() -> list[float]:
 
 
 def _shares(lateness: list[float]) -> list[float]:
-    """Return median, 99th percentile and worst."""
+    """Return median, 99th percentile and maximum."""
     ordered = sorted(lateness)
     return [ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.99, 1.0)]
 
 
 async def _tick(lateness: list[tuple[float, float]]) -> None:
-    """Note in milliseconds how late the loop is, and how much of that this process itself was at work."""
+    """Record the delay of each tick, and the processor time of this process meanwhile, in milliseconds."""
     while True:
         began, began_cpu = time.perf_counter(), time.process_time()
         await asyncio.sleep(TICK_SECONDS)
@@ -157,7 +156,7 @@ async def _tick(lateness: list[tuple[float, float]]) -> None:
 
 
 def _thread_seconds() -> dict[str, float]:
-    """Return the processor time of each thread by its name."""
+    """Return the processor time of each thread by name."""
     seconds: dict[str, float] = {}
     for thread in threading.enumerate():
         fields = Path(f"/proc/self/task/{thread.native_id}/stat").read_text(encoding="ascii").rpartition(")")[2].split()

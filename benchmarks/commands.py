@@ -1,9 +1,9 @@
-"""What each headless command takes: ``python benchmarks/commands.py [--copies N] [--seconds N] [COMMAND ...]``.
+"""Time and memory of each headless command: ``python benchmarks/commands.py [--copies N] [--seconds N] [COMMAND ...]``.
 
-Each runs as a process of its own on a snapshot of the demo, or of it so many times over (16: 1,024 nodes and some
-16,000 pods), without AWS and with compiled modules, as wherever karptui is installed. The dearest comes first:
-processor time of the whole process, that of the clock, memory at its peak, and what was written.
-Goals of processor time: one second on the demo, five on 1,000 nodes.
+Each command runs in its own process on a snapshot of N copies of the demo (16: 1,024 nodes and about 16,000 pods),
+without AWS and with compiled modules, like an installed karptui. Rows are sorted by processor time and show processor
+time, elapsed time, peak memory and bytes written.
+Goals for processor time: one second on the demo, five on 1,000 nodes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SCENARIO: Final = {"edits": [{"edit": "set", "object": "NodePool/general", "path
 
 
 def written(folder: Path, copies: int) -> dict[str, str]:
-    """Write snapshot, scenario and manifest; return their paths and some names by what stands for them below."""
+    """Write snapshot, scenario and manifest; return the values of the placeholders in ``LINES``."""
     manifests = load(NOW_NS)
     objects = [one for one in manifests if one["kind"] not in MULTIPLIED]
     objects += [copied(one, number) for number in range(copies) for one in manifests if one["kind"] in MULTIPLIED]
@@ -68,23 +68,23 @@ LINES: Final = {
     "record": ("record --force RECORDING",),
     "completion": ("completion bash",),
 }
-"""What some commands are run with; the others need nothing but a snapshot."""
+"""Command lines of commands that need more than a snapshot."""
 
 
 def lines_of(command: str) -> list[str]:
-    """Return the command lines to run."""
+    """Return the command lines of a command."""
     given = LINES.get(command, (command,))
     return [line if "SNAPSHOT" in line or command == "completion" else f"{line} --snapshot SNAPSHOT" for line in given]
 
 
 def run(line: str, names: dict[str, str], compiled: str, seconds: int) -> tuple[float, str]:
-    """Run a command; return its processor time and what is told of it.
+    """Run a command; return its processor time and its row.
 
     Args:
-        line: The command line, with words that stand for files and names.
-        names: What they stand for.
-        compiled: Folder that Python keeps compiled modules in, as it does wherever karptui is installed.
-        seconds: Of the processor, after which it is broken off.
+        line: The command line, with placeholders.
+        names: Values of the placeholders.
+        compiled: Folder for compiled modules, because an installed karptui has them too.
+        seconds: Limit of processor time; the command is killed after it.
     """
     words = [names.get(word, word) for word in line.split()]
     if words[0] not in ("record", "completion"):
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         lines = [line for command in options.commands or COMMANDS for line in lines_of(command)]
         sys.pycache_prefix = f"{folder}/compiled"
         compileall.compile_dir(Path(karptui.__file__).parent, quiet=1)
-        run("verdict --snapshot SNAPSHOT", names, sys.pycache_prefix, options.seconds)  # compiles other packages
+        run("verdict --snapshot SNAPSHOT", names, sys.pycache_prefix, options.seconds)  # warm-up: compiles the modules
         for line in lines:
             found.append(run(line, names, sys.pycache_prefix, options.seconds))
             note(line, found[-1][0])

@@ -1,11 +1,11 @@
-"""How long pages of pods take to decode, what they keep in memory, and how long one garbage collection takes after.
+"""Time to decode pages of pods, their memory, and the duration of one garbage collection afterwards.
 
     python benchmarks/decode.py [PODS] [PAGE_LIMIT]
 
-Pods (100,000) come in pages (of 500) that benchmarks/pods.py makes beforehand; only decoding is timed. Each column is
-measured in a fresh process: with the collector as Python sets it, and with gc.freeze before and after. Bytes per pod
-are what the resident memory grew by. The floor is what finding the pods in the text takes, without reading them: where
-it is more than about 5 us, something else is using the machine. Watch lines are timed as well.
+benchmarks/pods.py makes the pages (100,000 pods, 500 per page) beforehand; only decoding is timed. Each column is
+measured in a new process: with Python's default garbage collection, and with gc.freeze before and after. Bytes per pod
+are the growth of resident memory. The floor is the time to find the pods in the text without decoding them: more than
+about 5 us means that the machine is busy. Decoding watch lines is measured too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PODS, LIMIT, LINE_PAGES = 100_000, 500, 20
 
 
 def main() -> None:
-    """Print one column for each way of running."""
+    """Print one column per garbage collection setting."""
     if sys.argv[1:2] == ["--measure"]:
         print(json.dumps(_measure(Path(sys.argv[2]), is_frozen=sys.argv[3] == "frozen")))
         return
@@ -70,7 +70,7 @@ def _measure(path: Path, *, is_frozen: bool) -> dict[str, Any]:
     from karptui.decode.stream import StreamDecoder
 
     stream = StreamDecoder(Kind.POD)
-    # The first page brings in what every later one finds: caches, memory the allocator keeps.
+    # The first page fills caches and the memory pools of the allocator.
     stream.page(next(_pages(path)))
     gc.collect()
     if is_frozen:
@@ -85,7 +85,7 @@ def _measure(path: Path, *, is_frozen: bool) -> dict[str, Any]:
         took, took_cpu = time.perf_counter() - started, time.process_time() - started_cpu
         wall, cpu, best = wall + took, cpu + took_cpu, min(best, took / len(items))
         kept.append(items)
-        gc.disable()  # collections while json.loads fills the heap would count as its time
+        gc.disable()  # collections would count as time of json.loads
         started_cpu = time.process_time()
         json.loads(page)
         json_cpu += time.process_time() - started_cpu
@@ -112,7 +112,7 @@ def _measure(path: Path, *, is_frozen: bool) -> dict[str, Any]:
 
 
 def _floor_seconds(path: Path) -> float:
-    """Return the least time per pod that it takes to find where each begins and ends, without reading it."""
+    """Return the shortest time per pod to find its start and end in the text, without decoding it."""
     shape = msgspec.defstruct("List", [("items", list[msgspec.Raw])])
     decoder = msgspec.json.Decoder(shape)
     best = float("inf")

@@ -1,10 +1,10 @@
-"""How long the what-if editor takes for one key: reading, checking, completing and changing a text.
+"""Time that the what-if editor needs per key: parsing, checking, completing and changing a document.
 
     python benchmarks/documents.py
 
 A NodePool with 70 requirements (about 300 lines), and a buffer of 20 documents (NodePools, a node class, workloads).
-"first" is the first time in a process, with the schemas and rules still to be loaded; "typed" is after a key in one
-document, with the others as they were. Processor time, best of 30.
+"First" is the first time in a process and includes loading schemas and rules. "Typed" is after a key in one document,
+while the others are unchanged. Processor time, best of 30.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def measure(name: str, text: str) -> None:
     schemas, known, path = shipped_schemas(), KnownValues(), ("spec", "weight")
     at = text.index("  weight: 10\n")
     line = text.count("\n", 0, at)
-    # A comment that is longer each time: the document is another one, and means the same.
+    # A longer comment each time changes the text of the document, but not its meaning.
     typed = [f"{text[:at]}  # {'x' * turn}\n{text[at:]}" for turn in range(ROUNDS)]
     unseen = [one.replace("# x", "# y") for one in typed]
     print(f"{name}, {text.count(chr(10))} lines:")

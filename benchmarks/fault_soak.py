@@ -1,16 +1,15 @@
-"""Faults mixed at random into the following of a real API server: ``python benchmarks/fault_soak.py [--minutes 30]``.
+"""Random faults while karptui follows a real API server: ``python benchmarks/fault_soak.py [--minutes 30]``.
 
-A kube-apiserver with its etcd (KUBEBUILDER_ASSETS) has nodes of a NodePool and pods that come, change and go all the
-time. Two follow it through a relay that stands for the network: a session in a process of its own, and the app itself,
-drawn in a terminal, where somebody opens one screen after the other. Every half minute something breaks: the server or
-etcd is killed, stopped or restored from a backup, the place in the watch is compacted away, permissions are taken,
-connections are cut or swallow everything. Once it is over, the time is taken until the session holds exactly what the
-server has and says that all of it is live, and until the screen shows every node with the number of its pods, and says
-so as well. The same ``--seed`` breaks the same things in the same order.
+A kube-apiserver with its etcd (KUBEBUILDER_ASSETS) has nodes of a NodePool, and pods that are created, changed and
+deleted all the time. Two followers connect through a relay that simulates the network: a session in its own process,
+and the app in a terminal, where one screen after the other is opened. Every half minute a fault is injected: the server
+or etcd is killed, suspended or restored from a backup, the watched versions are compacted, permissions are revoked,
+connections are cut or stalled. After each fault, two recovery times are measured: until the session has exactly the
+objects of the server and reports all kinds as live, and until the screen shows every node with its number of pods and
+reports live as well. The same ``--seed`` injects the same faults in the same order.
 
-Printed: a line for each fault with the memory, threads and descriptors of both, and a summary. It ends with status 1 if
-either was not equal to the server's truth within two minutes of any fault, or if the app did not leave the terminal as
-it was.
+Prints a line per fault with memory, threads and descriptors of both followers, and a summary. Exits with 1 if a
+follower had not recovered within two minutes after a fault, or if the app did not restore the terminal.
 """
 
 from __future__ import annotations
@@ -49,16 +48,16 @@ LABEL = "tick"
 CLAIMS_PATH = "/apis/karpenter.sh/v1/nodeclaims"
 POOL = "general"
 SCREENS = "234567890"
-"""Keys of the screens that somebody opens while something is broken; ``1`` leads back to the nodes."""
+"""Keys of the screens to open during a fault; ``1`` returns to the nodes."""
 IS_LIVE = re.compile(r"● live \d")
 NODE_ROW = re.compile(r"^[ ▌] (node-\d+) .* (\d+)/110 ")
 
 
-# The process that follows
+# The session process
 
 
 def follow(kubeconfig: str, url: str) -> None:
-    """Follow a cluster, and answer each line on standard input with what is known."""
+    """Follow a cluster, and answer each line on standard input with ``told``."""
     from msgspec.structs import replace
 
     from karptui.session.follower import ClusterFollower
@@ -83,7 +82,7 @@ def follow(kubeconfig: str, url: str) -> None:
 
 
 def told(session: Any) -> dict[str, Any]:
-    """Return what a session knows and takes."""
+    """Return objects, phases, errors and resource usage of a session."""
     state, statuses = session.view.state, session.view.statuses
     return {
         "nodes": {one.name: one.labels.get(LABEL, "") for one in state.nodes.values()},
@@ -98,14 +97,14 @@ def told(session: Any) -> dict[str, Any]:
 
 
 class Follower:
-    """The process that follows, as the soak sees it."""
+    """Client of the session process."""
 
     def __init__(self, kubeconfig: str, url: str) -> None:
         command = [sys.executable, __file__, "--follow", kubeconfig, url]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, order: str = "tell") -> dict[str, Any]:
-        """Return what it knows."""
+        """Send an order and return the answer, see ``told``."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{order}\n")
@@ -114,12 +113,12 @@ class Follower:
         return answer
 
     def is_live(self, known: dict[str, Any]) -> bool:
-        """Whether it says that everything is as it should be."""
+        """Return whether every kind is live or not installed."""
         return bool(known["phases"]) and all(phase in ("live", "not installed") for phase in known["phases"].values())
 
 
 class Drawn:
-    """The app in a terminal that shows all nodes at once, and somebody who looks at it."""
+    """The app in a terminal that is large enough for all nodes."""
 
     def __init__(self, kubeconfig: str, url: str, folder: Path) -> None:
         from tests.terminal.program import karptui
@@ -149,7 +148,7 @@ class Drawn:
             self._program.press(key)
 
     def lacking(self, there: Truth) -> str:
-        """Return in what the screen differs from the truth; empty for in nothing."""
+        """Return how the screen differs from the server, or an empty string."""
         with self._lock:
             lines = self._program.view.lines
         if not IS_LIVE.search(lines[0]):
@@ -166,13 +165,13 @@ class Drawn:
         return ""
 
     def takes(self) -> tuple[int, int, int]:
-        """Return its memory in bytes, its threads and its descriptors."""
+        """Return memory in bytes, number of threads and number of descriptors."""
         process = Path(f"/proc/{self._program.pid}")
         rss = int((process / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
         return rss, len(list((process / "task").iterdir())), len(list((process / "fd").iterdir()))
 
     def leave(self) -> list[str]:
-        """Quit as a person does, and return what was not left as it was before."""
+        """Quit with a key, and return everything that was not restored."""
         self._is_read = False
         self._reader.join()
         try:
@@ -189,7 +188,7 @@ class Drawn:
 
 
 class Relay:
-    """Passes connections on to a port, until it is told to cut them or to swallow what they carry."""
+    """Forwards connections to a port; can cut or stall them."""
 
     def __init__(self, port: int) -> None:
         self._target = port
@@ -202,7 +201,7 @@ class Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """Tear every connection down."""
+        """Close every connection."""
         for pair in tuple(self._pairs):
             for one in pair:
                 with contextlib.suppress(OSError):
@@ -237,7 +236,7 @@ class Relay:
 
 
 class Churn:
-    """Nodes and pods that come, change and go, as fast as the API server takes it."""
+    """Changes nodes, and creates, changes and deletes pods, all the time."""
 
     def __init__(self, client: Any, seed: int) -> None:
         self.client = client
@@ -251,12 +250,12 @@ class Churn:
         threading.Thread(target=self._run, daemon=True).start()
 
     def hold(self) -> None:
-        """Change nothing until released; returns once nothing is under way."""
+        """Pause; return after the current change has ended."""
         self.goes_on.clear()
         self.is_at_rest.wait(60)
 
     def release(self) -> None:
-        """Go on."""
+        """End the pause."""
         self.is_at_rest.clear()
         self.goes_on.set()
 
@@ -317,7 +316,7 @@ def a_pool() -> dict[str, Any]:
 
 
 def populate(client: Any) -> None:
-    """Make a NodePool, its nodes with their NodeClaims, and pods."""
+    """Create a NodePool, its nodes with their NodeClaims, and pods."""
     from tests.e2e.definitions import install_definitions
 
     install_definitions(client)
@@ -340,14 +339,14 @@ def a_pod(name: str, node: str) -> dict[str, Any]:
 
 
 class Faults:
-    """Everything that can break; each returns once it is mended."""
+    """All faults; each method returns when its fault has ended."""
 
     def __init__(self, plane: Any, relay: Relay, follower: Follower, churn: Churn, seed: int) -> None:
         self._plane, self._relay, self._follower = plane, relay, follower
         self._churn, self._client = churn, churn.client
         self._random = random.Random(seed)
         self.said_live: dict[str, float] = {}
-        """By fault, for how long at most the session still said that everything was live."""
+        """Longest time that the session still reported everything as live, by fault."""
         self._backup = Path(tempfile.mkdtemp(prefix="karptui-soak."))
         self.all: dict[str, Callable[[], None]] = {
             "server killed": self.server_killed,
@@ -369,7 +368,7 @@ class Faults:
         return name, self.all[name]
 
     def backup(self) -> None:
-        """Take a backup of etcd, to which it is restored some time."""
+        """Take the backup of etcd that ``restored`` uses."""
         self._plane.kill_server()
         self._plane.kill_etcd()
         self._plane.back_up(self._backup / "data")
@@ -377,7 +376,7 @@ class Faults:
         self._plane.start_server()
 
     def _lasts(self, name: str, seconds: float) -> None:
-        """Let a fault last, and note for how long the session says that everything is live."""
+        """Wait during a fault, and record how long the session reports everything as live."""
         began = time.monotonic()
         while time.monotonic() - began < seconds:
             if self._follower.is_live(self._follower.ask()):
@@ -385,27 +384,27 @@ class Faults:
             time.sleep(1)
 
     def server_killed(self) -> None:
-        """Kill the API server, and start it again after a while."""
+        """Kill the API server and restart it later."""
         self._plane.kill_server()
         self._lasts("server killed", self._random.uniform(0, 20))
         self._plane.start_server()
 
     def etcd_killed(self) -> None:
-        """Kill etcd, and start it again after a while."""
+        """Kill etcd and restart it later."""
         self._plane.kill_etcd()
         self._lasts("etcd killed", self._random.uniform(0, 60))
         self._plane.start_etcd()
         self._plane.await_server()
 
     def stopped(self, name: str) -> None:
-        """Stop a process where it stands, and let it go on after a while."""
+        """Suspend a process and resume it later."""
         self._plane.freeze(name)
         self._lasts(f"{name} stopped", self._random.uniform(5, 60))
         self._plane.thaw(name)
         self._plane.await_server()
 
     def restored(self) -> None:
-        """Put etcd back to the backup."""
+        """Restore etcd from the backup."""
         self._plane.kill_server()
         self._plane.kill_etcd()
         self._plane.restore(self._backup / "data")
@@ -413,7 +412,7 @@ class Faults:
         self._plane.start_server()
 
     def compacted(self) -> None:
-        """Forget every version that the session may go on from."""
+        """Compact every version from which the session could continue its watches."""
         self._relay.cut()
         self._relay.flows.clear()
         time.sleep(2)
@@ -422,26 +421,26 @@ class Faults:
         self._relay.flows.set()
 
     def forbidden(self) -> None:
-        """Take the permissions, and give them back after a while."""
+        """Revoke all permissions and grant them again later."""
         self._client.request("DELETE", f"{RBAC}/clusterrolebindings/{USER}")
         self._relay.cut()
         self._lasts("permissions taken", self._random.uniform(5, 30))
         bind(self._client)
 
     def cut(self) -> None:
-        """Tear all connections down, several times."""
+        """Cut all connections, several times."""
         for _ in range(self._random.randrange(1, 10)):
             self._relay.cut()
             time.sleep(self._random.uniform(0, 1))
 
     def swallowed(self) -> None:
-        """Keep what connections carry for a while."""
+        """Stall all connections for a while."""
         self._relay.flows.clear()
         self._lasts("connections swallowed", self._random.uniform(5, 60))
         self._relay.flows.set()
 
     def burst(self) -> None:
-        """Change as much as the server takes."""
+        """Make changes as fast as the server accepts them, for ten seconds."""
         self._churn.pause_seconds = 0.0
         time.sleep(10)
         self._churn.pause_seconds = 0.03
@@ -451,7 +450,7 @@ class Faults:
 
 
 def bind(client: Any) -> None:
-    """Let the user of the session see everything."""
+    """Grant the user of the session all permissions to read."""
     binding = {
         "metadata": {"name": USER},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": USER},
@@ -461,13 +460,13 @@ def bind(client: Any) -> None:
 
 
 class Truth:
-    """What the server has at a moment."""
+    """The objects of the server at a moment."""
 
     def __init__(self, client: Any) -> None:
         self.by_node: Counter[str] = Counter()
-        """How many pods each node has."""
+        """Number of pods per node."""
         self.objects: dict[str, dict[str, str]] = {}
-        """By plural and key, the mark of what has changed last."""
+        """Label that marks the last change, by plural and key."""
         for plural, path in (("nodes", NODES_PATH), ("pods", PODS_PATH)):
             items = client.request("GET", path)["items"]
             self.objects[plural] = {
@@ -480,10 +479,10 @@ class Truth:
 
 
 def until_equal(client: Any, follower: Follower, drawn: Drawn) -> tuple[float, float, str]:
-    """Wait until the session holds what the server has and says so, and the screen shows it.
+    """Wait until the session has the objects of the server and is live, and the screen shows them.
 
     Returns:
-        How long the session took, how long the screen, and what was lacking last.
+        Seconds until the session was right, seconds until the screen was right, and the last difference.
     """
     began, lacked = time.monotonic(), ""
     session_since: float | None = None
@@ -498,7 +497,7 @@ def until_equal(client: Any, follower: Follower, drawn: Drawn) -> tuple[float, f
             elif not follower.is_live(known):
                 lacking = f"not live: {known['errors']}"
             unseen = drawn.lacking(there)
-        except Exception as error:  # noqa: BLE001  the server is not back yet
+        except Exception as error:  # noqa: BLE001  the server does not run yet
             lacking = unseen = f"the server does not answer: {error}"
         seconds = time.monotonic() - began
         session_since = None if lacking else seconds if session_since is None else session_since
@@ -510,7 +509,7 @@ def until_equal(client: Any, follower: Follower, drawn: Drawn) -> tuple[float, f
 
 
 def soak(minutes: float, seed: int) -> int:
-    """Break things for so many minutes; return the exit status."""
+    """Inject faults for some minutes; return the exit status."""
     from tests.e2e.control_plane import Client, ControlPlane, find_assets
 
     assets = find_assets()
@@ -572,14 +571,14 @@ def soak(minutes: float, seed: int) -> int:
 
 
 class Sample(NamedTuple):
-    """What both take at a moment: bytes, threads and descriptors."""
+    """Resource usage of both followers at a moment: bytes, threads and descriptors."""
 
     minute: float
     session: tuple[int, int, int]
     app: tuple[int, int, int]
 
     def words(self) -> str:
-        """Say it."""
+        """Return the usage as text."""
         return ", ".join(
             f"{who} {rss / (1 << 20):.0f} MiB, {threads} threads, {descriptors} descriptors"
             for who, (rss, threads, descriptors) in (("session", self.session), ("app", self.app))
@@ -587,7 +586,7 @@ class Sample(NamedTuple):
 
 
 def summarise(samples: list[Sample], took: dict[str, list[tuple[float, float]]], said_live: dict[str, float]) -> None:
-    """Print how long each sort of fault took, and what both take."""
+    """Print recovery times by fault, and the resource usage of both followers."""
     for name in sorted(took):
         live = f", said live for up to {said_live[name]:.0f} s" if name in said_live else ""
         session, screen = (summary([pair[which] for pair in took[name]]) for which in (0, 1))
@@ -605,13 +604,13 @@ def summarise(samples: list[Sample], took: dict[str, list[tuple[float, float]]],
 
 
 def summary(times: list[float]) -> str:
-    """Say how long something took."""
+    """Return median and maximum as text."""
     times = sorted(times)
     return f"median {times[len(times) // 2]:5.1f} s, worst {times[-1]:5.1f} s"
 
 
 def slope(samples: list[tuple[float, int]]) -> float:
-    """Return by how many MiB the memory grows in a minute."""
+    """Return the growth of memory in MiB per minute, without the first third."""
     late = [(minute, rss / (1 << 20)) for minute, rss in samples if minute > samples[-1][0] / 3]
     if len(late) < 2:
         return 0.0
@@ -621,7 +620,7 @@ def slope(samples: list[tuple[float, int]]) -> float:
 
 
 def main() -> int:
-    """Follow, or break things."""
+    """Run the session process or the soak."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,10 +1,10 @@
-"""The Fleet screen over many clusters: how long a key waits, and the memory and processor time of all processes.
+"""The Fleet screen with many clusters: delay of a key, and memory and processor time of all processes.
 
     python benchmarks/fleet.py [--clusters N] [--nodes N] [--pods N] [--keys N] [--settle SECONDS] [--quiet]
 
-All contexts are of one server, `churning_api_server.py`: each is followed by a process of its own, as if it were alone.
-The app runs in a terminal of its own (a pty, as in `whatif_keys.py`). Letters are typed into the command line once all
-clusters are current. Memory is Pss, which counts shared pages once. Times are of the wall clock: the load is printed.
+All contexts use one server, `churning_api_server.py`, but each has its own process, as if it were a separate cluster.
+The app runs in its own terminal (a pty, as in `whatif_keys.py`). Letters are typed into the command line as soon as all
+clusters are current. Memory is Pss, which counts shared pages once. Times are elapsed time, so the load is printed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def kubeconfig(folder: Path, url: str, clusters: int) -> Path:
 
 
 def members() -> dict[int, int]:
-    """Return the processes of clusters, with their parents."""
+    """Return the process of each cluster, with its parent."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:

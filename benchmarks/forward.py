@@ -1,10 +1,10 @@
-"""How long it takes to play a cluster forward, and how much memory.
+"""Time and memory of a forecast.
 
     python benchmarks/forward.py [--hours N] [--commands N] [--instant] [--profile] [demo | NODES-PODS ...]
 
-``demo`` is the built-in demo as it begins; NODES-PODS that demo many times over (`many_demos.py`).
-Six hours each, of one and the same day. Seconds are of the processor, so that others on the machine do not count; what
-is read and worked out of a file before is not part of it.
+``demo`` is the start of the built-in demo, NODES-PODS are many copies of it (`many_demos.py`). Each forecast is six
+hours long and starts at the same time of the same day. Seconds are processor time, so that other programs do not count;
+reading and preparing the cluster is not included.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from karptui.state.cluster import FIELDS
 DEFAULT = ("demo", "500-10000")
 HOUR_NS = 3600 * 10**9
 NOW_NS = 1_795_400_000 * 10**9
-"""A Monday, 02:13 UTC: budgets open and close as the day goes on, so that another hour is another play."""
+"""A Monday, 02:13 UTC. It is fixed because budget windows make forecasts depend on the time of day."""
 
 
 def inventory(name: str) -> Inventory:
-    """Return a cluster."""
+    """Return the cluster of an argument."""
     nodes, _, pods = ("60", "", "900") if name == "demo" else name.partition("-")
     items = ManyDemos(int(nodes), int(pods), pending=6, now_ns=NOW_NS).items
     fields: dict[str, Any] = {field: tuple(items[kind].values()) for kind, field in FIELDS.items()}
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def line(name: str, played: Played, seconds: float) -> str:
-    """Return what is measured."""
+    """Return a row of results."""
     commands = sum(1 for step in played.steps if step.kind is StepKind.DISRUPT)
     first, last = played.series[0], played.end
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -1,12 +1,12 @@
-"""How long a key waits while a play of ``:forward`` runs behind the screen, beside the same with nothing at work.
+"""Delay of a key while a forecast of ``:forward`` is computed, compared with an idle app.
 
     python benchmarks/forward_keys.py [--nodes N] [--pods N] [--keys N] [--size COLUMNSxROWS]
 
-The app runs in a terminal of its own (a pty, as in `whatif_keys.py`) on the demo's cluster many times over, in which
-nothing changes. Letters are typed into the command line at a fast typist's pace: first with everything at rest, then
-while 72 hours are played. From key to repaint is the time from the key being written to the terminal until the letter
-is read from it. "Loop held" is how late a task is that wants to run every two milliseconds, while somebody types and,
-in the last row, while nobody does. Times are of the wall clock: a busy machine shows in all of them.
+The app runs in its own terminal (a pty, as in `whatif_keys.py`) with many copies of the demo cluster, in which nothing
+changes. Letters are typed into the command line as by a fast typist: first with an idle app, then during a forecast of
+72 hours. "Key to repaint" is the time from writing a key to the terminal until its letter is read from it. "Loop held"
+is the delay of a task that is due every two milliseconds, during typing and, in the last row, without typing. Times are
+elapsed time, so a busy machine increases all of them.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from reference import note, print_reference
 from whatif_keys import PACE_SECONDS, Terminal
 
 LETTERS = "qxzqzxxqzzqx"
-"""Letters that nothing else on the screen is drawn anew with."""
+"""Letters that appear in no other repaint of the screen."""
 REST_SECONDS = 3.0
 PLAYING = r"(are|being) played"
 HORIZONS = b"tt"
-"""From 6 hours to 72."""
+"""Keys that change the horizon from 6 to 72 hours."""
 
 
 def shares(values: list[float]) -> str:
-    """Return the median, the hundredth that is worst, and the worst, in milliseconds."""
+    """Return median, 99th percentile and maximum in milliseconds."""
     ordered = sorted(values)
     p50, p99, worst = (ordered[round(share * (len(ordered) - 1))] * 1000 for share in (0.5, 0.99, 1.0))
     return f"p50 {p50:6.1f}  p99 {p99:6.1f}  worst {worst:6.1f} ms"
 
 
 def typed(terminal: Terminal, keys: int) -> tuple[list[float], float, float]:
-    """Type letters into the command line; return what each took, and from when to when it was."""
+    """Type letters into the command line; return the delay of each, and start and end of typing."""
     taken: list[float] = []
     began = time.monotonic()
     for at in range(0, keys, len(LETTERS)):

@@ -1,11 +1,11 @@
-"""How long a key waits while a large cluster is followed, with and without the history.
+"""Delay of a key while a large cluster is followed, with and without recording its history.
 
     python benchmarks/history_keys.py [--nodes N] [--pods N] [--keys N] [--runs N] [--after SECONDS]
 
-Letters are typed into the command line of the app in a terminal of its own (a pty, as in `whatif_keys.py`) from its
-first rows on, while it lists a cluster of `churning_api_server.py` that changes; with --after, once it has been listed.
-Runs alternate. Processor seconds and memory are of the app, and of the process that records. Times are of the wall
-clock: a busy machine shows in them.
+The app runs in its own terminal (a pty, as in `whatif_keys.py`) and lists a changing cluster of
+`churning_api_server.py`. Letters are typed into the command line as soon as the first rows appear, or --after SECONDS
+later. Runs with and without history alternate. Processor seconds and memory are of the app and of the recording
+process. Delays are elapsed time, so a busy machine increases them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RECORDER = b"history-recorder"
 
 
 def processes(state: str) -> list[int]:
-    """Return the app with a folder for its state, and the process that records its history."""
+    """Return the app with this state folder, and the process that records its history."""
     pids = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -38,7 +38,7 @@ def processes(state: str) -> list[int]:
 
 
 def run(url: str, keys: int, after_seconds: float, *, has_history: bool) -> list[float]:
-    """Type some time after the first rows; return what each key took."""
+    """Type ``after_seconds`` after the first rows; return the delay of each key."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         config = folder / "config.toml"

@@ -1,9 +1,9 @@
-"""An API server on loopback with a big cluster behind it, as a load source: lists, streaming lists, quiet watches.
+"""A fake API server on loopback with a large cluster: lists, streaming lists, and watches without events.
 
     python benchmarks/loopback_api_server.py [PODS] [NODES] [--no-streaming-lists]
 
-Prints its URL once everything is made. Pods come from benchmarks/pods.py; every other kind is there and empty. What
-goes over the wire is made beforehand, so that the server costs the measured machine nothing but copying.
+Prints its URL when it is ready. Pods come from benchmarks/pods.py, nodes are made here, and all other kinds are empty.
+All answers are prepared beforehand, so that serving only copies bytes and hardly disturbs the measurement.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _LINE = b'{"type":"%b","object":%b}\n'
 
 
 class BigCluster:
-    """Collections as they are sent: streaming lists in chunks, and pages cut out of the same bytes."""
+    """Collections as prepared bytes: chunks of streaming lists, and pages cut from the same bytes."""
 
     def __init__(self, pod_count: int, node_count: int, *, streams_lists: bool) -> None:
         rnd = random.Random(1)
         self.streams_lists = streams_lists
         self._streams: dict[str, bytearray] = {}
         self._places: dict[str, array[int]] = {}
-        """Where each object begins in its stream, and ends."""
+        """Start and end offset of each object in its stream."""
         self._keep("nodes", (_text(node(number, rnd)) for number in range(node_count)))
         self._keep("pods", (_text(pods.pod(number, rnd, 4000)) for number in range(pod_count)))
 
     def page(self, plural: str, start: int, limit: int) -> bytes:
-        """Return a page of a list; a limit of 0 asks for all."""
+        """Return a page of a list; a limit of 0 means all objects."""
         wire, places = memoryview(self._streams.get(plural, bytearray())), self._places.get(plural, ())
         count = len(places) // 2
         end = min(start + limit, count) if limit else count
@@ -51,7 +51,7 @@ class BigCluster:
         return b'{"kind":"List","metadata":' + _text(metadata) + b',"items":[' + b",".join(objects) + b"]}"
 
     def initial_events(self, plural: str) -> bytes | bytearray:
-        """Return a streaming list: a chunk per event, as kube-apiserver sends them."""
+        """Return a streaming list with one chunk per event, like kube-apiserver."""
         return self._streams.get(plural) or _chunk(b"BOOKMARK", _text(_END))
 
     def _keep(self, plural: str, objects: Iterable[bytes]) -> None:
@@ -164,17 +164,17 @@ def handler(cluster: BigCluster) -> type[BaseHTTPRequestHandler]:
 
 
 class Server(ThreadingHTTPServer):
-    """Answers each connection in a thread."""
+    """Handles each connection in its own thread."""
 
     daemon_threads = True
     request_queue_size = 128
 
     def handle_error(self, *args: object) -> None:
-        """Stay silent about clients that hang up."""
+        """Ignore clients that disconnect."""
 
 
 def main() -> None:
-    """Make a cluster and serve it until killed."""
+    """Serve a new cluster until killed."""
     numbers = [int(argument) for argument in sys.argv[1:] if argument.isdigit()]
     pod_count, node_count = (*numbers, *(100_000, 5_000)[len(numbers) :])[:2]
     cluster = BigCluster(pod_count, node_count, streams_lists="--no-streaming-lists" not in sys.argv)

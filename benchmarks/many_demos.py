@@ -1,4 +1,4 @@
-"""The demo's cluster many times over as a source: a large live cluster with NodePools, NodeClasses and real types."""
+"""A source with many copies of the demo cluster: a large live cluster with NodePools, NodeClasses and real types."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _NUMBER = re.compile(r"-n\d+$")
 
 
 class ManyDemos:
-    """Nodes, NodeClaims and pods of the demo as often as it takes; every half second some pods change.
+    """Copies of the demo's nodes, NodeClaims and pods; some pods change every half second.
 
     Args:
-        nodes: How many nodes there are at least.
-        pods: How many pods; where the copies have fewer, their nodes get small ones more.
-        pending: Of the pods without a node, how many stay.
-        now_ns: The instant that the demo is of; now where None.
+        nodes: Minimum number of nodes.
+        pods: Minimum number of pods; small pods are added if the copies have fewer.
+        pending: Maximum number of pods without a node.
+        now_ns: The current time of the demo; None for the real time.
     """
 
     title = "bench"
@@ -70,7 +70,7 @@ class ManyDemos:
         self.items[kind][item.key] = item
 
     def _fill(self, pods: int) -> None:
-        """Add small pods until there are enough."""
+        """Add small pods until there are ``pods`` pods."""
         nodes = list(self.items[Kind.NODE])
         small = next(
             one
@@ -87,18 +87,18 @@ class ManyDemos:
             self._add(plain)
 
     def start(self, mailbox: Mailbox) -> None:
-        """Say everything, and then that pods change."""
+        """Report all objects, then changes of pods."""
         for kind, items in self.items.items():
             mailbox.replace(kind, items)
             mailbox.report(SourceStatus(kind=kind, phase=Phase.LIVE, since_ns=self._since_ns, count=len(items)))
         threading.Thread(target=self._change, args=(mailbox,), daemon=True).start()
 
     def stop(self) -> None:
-        """Change nothing any more."""
+        """Stop the changes."""
         self._stopped.set()
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return an object that is not multiplied."""
+        """Return an object of the demo itself, not of a copy."""
         for one in self._manifests:
             meta = one["metadata"]
             if one["kind"] == kind and key in (meta["name"], f"{meta.get('namespace')}/{meta['name']}"):
@@ -119,7 +119,7 @@ class ManyDemos:
 
 
 def copied(one: dict[str, Any], number: int) -> dict[str, Any]:
-    """Return an object with names of its own; that of a copy does not grow."""
+    """Return a renamed copy; a copy of a copy does not get a longer name."""
     if not number:
         return one
 

@@ -1,8 +1,8 @@
 """A sweep over a thousand small snapshots: ``python benchmarks/many_snapshots.py [--count 1000] [--workers 2]``.
 
-It takes the time of the command with one process and with more, in turns, and says how many times as fast the best of
-these is as the best of those. Where others use the processors too, what the command itself took of them tells more: of
-that, what a sweep over a single snapshot takes cannot be shared, and the rest is shared by the processes.
+Runs the command alternately with one worker and with several, and prints the speedup of the best runs. On a busy
+machine, the speedup by processor time is more reliable. It is computed: the time of a sweep over a single snapshot
+cannot be shared, and the rest is divided by the number of workers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SWEEP: Final = ("--set", "NodePool/general:spec.weight=1,50", "--replay", "pendi
 
 
 def snapshot(number: int) -> dict[str, Any]:
-    """Return a NodePool, an EC2NodeClass, two nodes and thirty pods, a third of which wait."""
+    """Return a snapshot with a NodePool, an EC2NodeClass, two nodes and thirty pods, a third of them pending."""
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
     requirements = [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}]
     reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
@@ -85,7 +85,7 @@ def snapshot(number: int) -> dict[str, Any]:
 
 
 def timed(files: list[str], workers: int) -> tuple[float, float, str]:
-    """Return how long a sweep took, what of processors, and what it said."""
+    """Return elapsed time, processor time and output of a sweep."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     command = [sys.executable, "-m", "karptui", "sweep", *files, *SWEEP, "--workers", str(workers)]
@@ -96,7 +96,7 @@ def timed(files: list[str], workers: int) -> tuple[float, float, str]:
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)

@@ -1,4 +1,4 @@
-"""Times the reading of Karpenter's metrics of a whole region: ``python benchmarks/metrics_text.py [MB]``."""
+"""Time to read Karpenter's metrics of a whole region: ``python benchmarks/metrics_text.py [MB]``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def lines() -> Iterator[str]:
 
 
 def padding() -> Iterator[str]:
-    """Yield histograms, which are most of what a controller that has run for weeks reports."""
+    """Yield histograms, which are most of the metrics of a controller that has run for weeks."""
     number = 0
     while True:
         number += 1

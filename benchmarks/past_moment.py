@@ -1,8 +1,8 @@
-"""Time to read a first past moment, and the next one: ``python benchmarks/past_moment.py [NODES] [PODS]``.
+"""Time to read a first past moment, and a second one: ``python benchmarks/past_moment.py [NODES] [PODS]``.
 
-The history has one session: nodes of the demo many times over (5,000), and 100,000 pods as an API server sends them, of
-which 2,000 change. A moment is read as in the app: objects are decoded, and taken over into a state. Seconds are of the
-processor.
+The history has one session with copies of the demo's nodes (5,000) and 100,000 pods in the format of an API server;
+2,000 of the pods change. A moment is read as in the app: objects are decoded and reduced to a state. Seconds are
+processor time.
 """
 
 from __future__ import annotations

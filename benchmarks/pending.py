@@ -1,12 +1,11 @@
-"""How long it takes until the screen says why pods wait, what would help, and how much keys lag meanwhile.
+"""Time until the Pending screen shows why pods are pending and what would help, and the delay of keys meanwhile.
 
     python benchmarks/pending.py [--nodes N] [--pods N]
 
-A running fleet (default 5,000 nodes with 100,000 pods) and 1,000 pending pods of 40 workloads: half fit on nodes that
-are there, the others ask for more cpu than any type has, for a label that no NodePool gives, or are kept away by a
-taint. The analyst works in its thread as in the app; a ticker in the main thread wants to run every 4 ms, as the screen
-does while somebody types, and notes how late it comes. One run. Times begin when the Pending screen opens on a cluster
-that has been taken in already.
+A running fleet (default 5,000 nodes with 100,000 pods) and 1,000 pending pods of 40 workloads: half fit on existing
+nodes, the others request more cpu than any type has, select a label that no NodePool has, or do not tolerate a taint.
+The analyst runs in its thread as in the app. A ticker in the main thread is due every 4 ms, like the screen while the
+user types, and records its delay. One run. Times start when the Pending screen opens on a loaded cluster.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def measure(nodes: int, pods: int) -> None:
     report = analyst.pending
     assert report is not None
     unplaced = [group.first for group in report.groups if group.cause is Cause.UNPLACED]
-    print(f"  {len(report.groups)} groups, {len(unplaced)} without a place")
+    print(f"  {len(report.groups)} groups, {len(unplaced)} unschedulable")
     key = next(pod.key for pod in unplaced if pod.template.node_selector)
     began = time.perf_counter()
     analyst.look_at(Focus(asks_pending=True, pod=key))

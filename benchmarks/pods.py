@@ -1,4 +1,4 @@
-"""Made-up pods as an API server sends them: about 5.5 kB each, one in twenty-five of a workload of its own."""
+"""Made-up pods in the JSON of an API server: about 5.5 kB each; one in twenty-five has its own workload."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SECONDS = 20 * 24 * 3600
 
 
 def pages(count: int, *, limit: int = 500, workloads: int = 4000, seed: int = 1) -> Iterator[bytes]:
-    """Yield pages of a list of ``count`` pods in random order, as JSON text without blanks."""
+    """Yield pages of a list of ``count`` pods in random order, as JSON without whitespace."""
     rnd = random.Random(seed)
     for start in range(0, count, limit):
         items = [pod(number, rnd, workloads) for number in range(start, min(start + limit, count))]
@@ -22,7 +22,7 @@ def pages(count: int, *, limit: int = 500, workloads: int = 4000, seed: int = 1)
 
 
 def pod(number: int, rnd: random.Random, workloads: int) -> JSON:
-    """Return a pod of a random workload: running with its resources reported, or one in fifty waiting for a node."""
+    """Return a pod of a random workload: running with its resources reported, or (one in fifty) pending."""
     workload = rnd.randrange(workloads)
     shared = random.Random(workload)
     kind = shared.choices(("ReplicaSet", "StatefulSet", "DaemonSet", "Job"), (70, 10, 10, 10))[0]
@@ -78,7 +78,7 @@ def pod(number: int, rnd: random.Random, workloads: int) -> JSON:
 
 
 def _pinned(node_name: str) -> JSON:
-    """Return what the DaemonSet controller ties a pod to its node with."""
+    """Return the node affinity by which the DaemonSet controller pins a pod to its node."""
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node_name]}]}
     return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
 

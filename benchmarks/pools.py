@@ -1,7 +1,7 @@
-"""What the Pools screen costs: pools.py [NODES PODS]; else 500 nodes with 10,000 pods, and 5,000 with 100,000.
+"""Time of the Pools screen: pools.py [NODES PODS]; by default 500 nodes with 10,000 pods, then 5,000 with 100,000.
 
-The fleet of benchmarks/blockers.py (20 NodePools, 400 workloads). Types of all NodePools, the overlap (which NodePools
-could take which pods) with its longest step, and the rows. Prints seconds; never fails.
+The fleet of benchmarks/blockers.py (20 NodePools, 400 workloads). Measures the types of all NodePools, the overlap
+(which pods fit which NodePools) with its longest step, and the rows. Prints seconds; never fails.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""How long a provisioning decision takes, from the objects to the last pod placed.
+"""Time of a provisioning decision, from the decoded objects to the last pod.
 
     python benchmarks/provisioning.py [--runs N] [--profile] [WORKLOAD ...]
 
-Workloads: diverse-PODS is five kinds of pods in equal parts (plain, spread over zones, spread over nodes, together in a
-zone, apart on nodes) on an empty cluster with 400 instance types; preference-PODS is equal pods with three preferred
-terms that all have to be given up one by one; fleet-NODES-PODS is a running cluster with 500 pending pods of 25
-workloads. Without arguments: a curve from 100 pods to 5,000, preference-4000 and two fleets. Each line is the least of
-N runs (default 5) of `prepare` (index of the objects) and `solve` (the decision), the least processor time of both
-together, and the memory at the end of the process that ran it: every workload has a fresh process. Reading objects is
-not part of the time. With --profile a last run says in which functions the time goes.
+Workloads: diverse-PODS has five kinds of pods in equal parts (plain, spread over zones, spread over nodes, affinity in
+a zone, anti-affinity on nodes) on an empty cluster with 400 instance types; preference-PODS has equal pods with three
+preferred terms that must all be relaxed one by one; fleet-NODES-PODS is a running cluster with 500 pending pods of 25
+workloads. Without arguments: diverse with 100 to 5,000 pods, preference-4000 and two fleets. Each line has the minimum
+of N runs (default 5) of `prepare` (index of the objects) and `solve` (the decision), the minimum processor time of both
+together, and the final memory of the process: every workload has its own process. Reading objects is not included.
+--profile prints the functions that take most time in an additional run.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def pending(i: int, template: PodTemplate) -> Pod:
 
 
 def diverse(pods: int) -> list[PodTemplate]:
-    """Equal pods share their template, as decoded ones do."""
+    """Return the pods of diverse-PODS; equal pods share a template, like decoded pods."""
     chance = random.Random(pods)
     made: dict[tuple[object, ...], PodTemplate] = {}
 
@@ -183,7 +183,7 @@ def new_workloads() -> list[PodTemplate]:
 
 
 def running(nodes: int, pods: int) -> tuple[list[Node], list[NodeClaim], list[Pod]]:
-    """Nodes of 4 to 16 cores, half of their room in use."""
+    """Return nodes of 4 to 16 cores that are half full, with their pods."""
     made_nodes, claims = [], []
     for i in range(nodes):
         cpu = 4 + i % 13

@@ -1,6 +1,7 @@
 """Fixed reference for all benchmarks: processor time of json.loads for one page of 500 pods (2.7 MB).
 
-Benchmarks `note` what they measured, and print it in multiples of the reference at the end: multiples compare machines.
+Benchmarks `note` their results, and print them as multiples of the reference at the end. Multiples are comparable
+between machines.
 """
 
 from __future__ import annotations

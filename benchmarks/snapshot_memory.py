@@ -1,7 +1,7 @@
 """Time and peak memory of opening a large snapshot: ``python benchmarks/snapshot_memory.py [NODES] [PODS]``.
 
-The snapshot is a recording of the demo many times over (6,600 nodes, 97,000 pods), opened as the app does: objects kept
-as given, and taken over into a state. Seconds are of the processor.
+The snapshot is a recording of many copies of the demo (6,600 nodes, 97,000 pods), opened as in the app: the manifests
+are kept, and the decoded objects are reduced to a state. Seconds are processor time.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What karptui keeps in memory while it is left open: ``python benchmarks/soak.py [demo|live] [--minutes N]``.
+"""Memory of karptui while it is left open: ``python benchmarks/soak.py [demo|live] [--minutes N]``.
 
-The program runs in a pty, as somebody would leave it: the demo on the what-if pane, or a live cluster on loopback with
-200 nodes and 5,000 pods that come and go (benchmarks/churning_api_server.py) on the first screen. A line a minute tells
-the resident memory, the processor time of that minute and how much was drawn; the last one the slope, which leaves out
-the first third, while everything is read and imported.
+The program runs in a pty: the demo on the what-if pane, or, on the first screen, a changing cluster on loopback with
+200 nodes and 5,000 pods (benchmarks/churning_api_server.py). Each minute a line shows the resident memory, the
+processor time of that minute and the bytes drawn. The last line shows the slope without the first third, in which
+everything is read and imported.
 Goals: the demo under 160 MB after an hour; the live cluster flat after ten minutes.
 """
 
@@ -35,11 +35,11 @@ NO_AWS = {
     "AWS_CONFIG_FILE": os.devnull,
     "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
 }
-"""Nobody's credentials: AWS is asked for nothing."""
+"""Environment without AWS credentials, so that AWS is never called."""
 
 
 class Terminal:
-    """The program in a pty whose output is read and thrown away."""
+    """The program in a pty; its output is read and discarded."""
 
     def __init__(self, arguments: list[str], columns: int, rows: int) -> None:
         self._main, side = pty.openpty()
@@ -50,7 +50,7 @@ class Terminal:
         os.close(side)
 
     def read(self, seconds: float, until: bytes = b"") -> int:
-        """Read for some time, or until something is written; return how many bytes came."""
+        """Read for some time, or until the output has ``until``; return the number of bytes."""
         end, count, last = time.monotonic() + seconds, 0, b""
         while (left := end - time.monotonic()) > 0:
             if not select.select([self._main], [], [], left)[0]:
@@ -91,7 +91,7 @@ class Terminal:
 
 @contextlib.contextmanager
 def live_cluster(pods: int, nodes: int, *, is_quiet: bool = False) -> Iterator[list[str]]:
-    """Serve a cluster, and give the arguments that open it; in a quiet one nothing changes."""
+    """Serve a cluster, which does not change if quiet, and yield the arguments that open it."""
     command = [sys.executable, str(HERE / "churning_api_server.py"), str(pods), str(nodes)]
     command += ["--quiet"] * is_quiet
     with (
@@ -108,7 +108,7 @@ def live_cluster(pods: int, nodes: int, *, is_quiet: bool = False) -> Iterator[l
 
 
 def config_of(url: str) -> dict[str, object]:
-    """Return a kubeconfig of one server that asks nobody who they are."""
+    """Return a kubeconfig for a server without authentication."""
     return {
         "apiVersion": "v1",
         "kind": "Config",
@@ -139,7 +139,7 @@ def follow(title: str, terminal: Terminal, minutes: float) -> None:
 
 
 def slope(points: list[tuple[float, float]]) -> float:
-    """Return the slope of the line that fits best."""
+    """Return the slope of the regression line."""
     count = len(points)
     if count < 2:
         return 0.0

@@ -1,7 +1,7 @@
-"""What the state costs: state_reduce.py [--nodes 5000] [--pods 100000] [--changes 1000].
+"""Time and memory of the cluster state: state_reduce.py [--nodes 5000] [--pods 100000] [--changes 1000].
 
-Prints how long a first load takes that arrives in portions, how long one batch of changes takes, how long the inventory
-takes, and what the state keeps beside the pods themselves. Times are the processor's.
+Prints the time of a first load in portions, of one batch of changes and of making the inventory, and the memory of the
+state without the pods themselves. Times are processor time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What each piece of karptui/widgets/textual_compat saves: ``python benchmarks/textual_pieces.py``.
+"""Time that each part of karptui/widgets/textual_compat saves: ``python benchmarks/textual_pieces.py``.
 
-The same is done with the piece and with what Textual has in its place, in turns; the figures are the median processor
-time of it, or where waiting is what counts, of the wall clock. A headless app writes nothing, so updates are rendered
-here as Textual's driver would write them.
+The same action is measured alternately with our part and with Textual's own. The figures are medians of processor time,
+or of elapsed time for the event loop. A headless app writes nothing, so updates are rendered here as by Textual's
+driver.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ TIMES = 40
 TURNS = 20_000
 THEMES = ("nord", "textual-dark")
 QUIET_SECONDS = 0.05
-"""Between two keys, so that nothing of the first is left to be drawn."""
+"""Pause between two keys, so that the first one is drawn completely."""
 YAML = "\n".join(f"{'  ' * (number % 4)}key-{number}: value # of a document" for number in range(400))
 
 
 class Bench(App[None]):
-    """Renders what it draws, and says when."""
+    """Renders its updates, and counts the rendered segments."""
 
     CSS_PATH = style_sheets("tones", "frame", "whatif", "pools", "dialogs")
     CSS = "DarkModal, SwiftModal { background: $background 60%; }"
@@ -69,7 +69,7 @@ class Bench(App[None]):
 
 
 class Lines(Screen[None]):
-    """A table between two lines, as most screens are, all of it as Textual draws it."""
+    """A table between two lines, like most screens, drawn by Textual."""
 
     def compose(self) -> ComposeResult:  # noqa: D102
         yield Static("above", id="above")
@@ -83,11 +83,11 @@ class Lines(Screen[None]):
 
 
 class SwiftLines(Lines, LayeredScreen):
-    """The same on a LayeredScreen."""
+    """The same screen as a LayeredScreen."""
 
 
 class Editor(LayeredScreen):
-    """An editor, ours or Textual's."""
+    """A screen with an editor, ours or Textual's."""
 
     def __init__(self, editor: Callable[[], TextArea]) -> None:
         super().__init__()
@@ -98,21 +98,21 @@ class Editor(LayeredScreen):
 
 
 class DarkModal(ModalScreen[None]):
-    """Something asked, as Textual dims what is behind."""
+    """A dialog; Textual dims the screen behind it."""
 
     def compose(self) -> ComposeResult:  # noqa: D102
         yield Static("asked", id="asked")
 
 
 class SwiftModal(DimmedScreen[None]):
-    """Something asked, as DimmedScreen does."""
+    """A dialog; DimmedScreen dims the screen behind it."""
 
     def compose(self) -> ComposeResult:  # noqa: D102
         yield Static("asked", id="asked")
 
 
 async def drawn(app: Bench, act: Callable[[], object]) -> None:
-    """Do something, and wait until something is drawn."""
+    """Call ``act``, and wait until something is drawn."""
     before = app.written
     act()
     for _ in range(100):
@@ -122,7 +122,7 @@ async def drawn(app: Bench, act: Callable[[], object]) -> None:
 
 
 async def behind_moved(app: Bench, step: int) -> None:
-    """Change a line of the screen behind, and of the one before it."""
+    """Change a line of the dialog and of the screen behind it."""
 
     def act() -> None:
         app.screen_stack[0].query_one("#above", Static).update(f"above {step}")
@@ -145,7 +145,7 @@ async def spent(
     clock: Callable[[], float],
     modal: Any = None,
 ) -> float:
-    """Return the median of doing something over and over in an app, in milliseconds."""
+    """Return the median time of an action that is repeated in an app, in milliseconds."""
     app = make()
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
@@ -167,7 +167,7 @@ async def spent(
 
 
 def yaml_area() -> TextArea:
-    """Return Textual's own editor, set as ours is."""
+    """Return Textual's editor with the settings of ours."""
     return TextArea("", language="yaml", show_line_numbers=True, soft_wrap=False, theme="css", tab_behavior="indent")
 
 
@@ -179,7 +179,7 @@ def own_area() -> TextArea:
 
 
 def karptui_with(rules: type[Stylesheet]) -> module.KarptuiApp:
-    """Return karptui with a kind of style sheet."""
+    """Return the app with this class of style sheet."""
     module.StyleRules = rules  # type: ignore[misc,assignment]
     try:
         return module.KarptuiApp()
@@ -188,7 +188,7 @@ def karptui_with(rules: type[Stylesheet]) -> module.KarptuiApp:
 
 
 async def themed(rules: type[Stylesheet]) -> float:
-    """Return the median of what another theme takes the what-if, drawing included, in milliseconds of the processor."""
+    """Return the median time to change the theme of the what-if and draw it, in milliseconds of processor time."""
     app = karptui_with(rules)
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("ctrl+t")
@@ -204,7 +204,7 @@ async def themed(rules: type[Stylesheet]) -> float:
 
 
 async def opened(rules: type[Stylesheet]) -> float:
-    """Return what opening every screen of karptui for the first time takes, in milliseconds of the processor."""
+    """Return the time to open every screen for the first time, in milliseconds of processor time."""
     app = karptui_with(rules)
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
@@ -216,7 +216,7 @@ async def opened(rules: type[Stylesheet]) -> float:
 
 
 def turned(loop_factory: Callable[[], asyncio.AbstractEventLoop] | None) -> float:
-    """Return what turns of the loop take beside a thread that computes, in milliseconds of the wall clock."""
+    """Return the time of ``TURNS`` loop turns next to a computing thread, in elapsed milliseconds."""
     is_over = threading.Event()
 
     def compute() -> None:
@@ -240,7 +240,7 @@ def turned(loop_factory: Callable[[], asyncio.AbstractEventLoop] | None) -> floa
 
 
 def main() -> None:
-    """Measure every piece, in turns with Textual's own."""
+    """Measure every part, alternating with Textual's own."""
     cpu = time.process_time
 
     def run(*given: Any) -> float:
@@ -251,7 +251,7 @@ def main() -> None:
             lambda: run(lambda: Bench(lambda: Editor(own_area)), typed, cpu),
             lambda: run(lambda: Bench(lambda: Editor(yaml_area)), typed, cpu),
         ),
-        "dimmed: change before a screen, CPU": (
+        "dimmed: change of a dialog, CPU": (
             lambda: run(lambda: Bench(SwiftLines), behind_moved, cpu, SwiftModal),
             lambda: run(lambda: Bench(Lines), behind_moved, cpu, DarkModal),
         ),

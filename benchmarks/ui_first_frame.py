@@ -1,11 +1,11 @@
-"""From the command to the first rows: ``python benchmarks/ui_first_frame.py [RUNS] [--live] [-- ARGUMENTS]``.
+"""Time from the command to the first rows: ``python benchmarks/ui_first_frame.py [RUNS] [--live] [-- ARGUMENTS]``.
 
-Runs karptui on a pseudo-terminal and watches what it writes: the first frame (drawn before the heavy imports), the
-frame of the app itself (the header of its table), and the first node. ``--live`` opens a cluster on loopback with 100
-nodes and 1,500 pods (goal: 0.5 s of processor time to the first rows); without arguments a small snapshot made for the
-purpose is opened. ``--program FILE`` times an installed karptui instead of this checkout. CPU is what the process had
-used by then: the figure to compare on a machine that does other work. Python may keep compiled modules, as it does
-wherever karptui is installed; the run to warm up compiles them.
+Runs karptui on a pseudo-terminal and waits for three marks in its output: the first frame (drawn before the heavy
+imports), the frame of the app (the header of its table), and the first node. ``--live`` opens a cluster on loopback
+with 100 nodes and 1,500 pods (goal: 0.5 s of processor time to the first rows); without arguments, a small snapshot is
+made and opened. ``--program FILE`` measures an installed karptui instead of this checkout. CPU is the processor time of
+the process up to each mark; compare this figure on a busy machine. Modules are compiled by the warm-up run, like those
+of an installed karptui.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ def cpu_seconds(process_id: int) -> float:
 
 
 def one_run(command: list[str], compiled: str) -> dict[str, tuple[float, float]]:
-    """Return the seconds to each mark, and the processor time.
+    """Return the elapsed and processor seconds to each mark.
 
     Args:
         command: karptui with its arguments.
-        compiled: folder that Python keeps compiled modules in.
+        compiled: folder for compiled modules.
     """
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
@@ -91,7 +91,7 @@ def one_run(command: list[str], compiled: str) -> dict[str, tuple[float, float]]
 
 
 def leave(process: subprocess.Popen[bytes], terminal: int) -> None:
-    """End a run: what it still writes is read, or it would wait for ever for room in the terminal."""
+    """End a run; read its remaining output, because a full terminal would block it."""
     process.send_signal(signal.SIGTERM)
     with contextlib.suppress(OSError):
         while process.poll() is None:

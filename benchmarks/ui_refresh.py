@@ -1,8 +1,8 @@
-"""What a change costs the screen in a large cluster: ``python benchmarks/ui_refresh.py [NODES] [PODS]``.
+"""Time to show a change in a large cluster: ``python benchmarks/ui_refresh.py [NODES] [PODS]``.
 
-The Nodes screen (and then the Pods screen) is open; one pod changes, the mailbox is emptied, the state reduced, the
-view made and the frame rendered. "Loop held" is how long keys would have waited at worst, taken by a task that wants to
-run every two milliseconds.
+The Nodes screen (then the Pods screen) is open and one pod changes: the mailbox is emptied, the state is reduced, the
+view is made and the frame is rendered. "Loop held" is the longest delay that a key could have, measured by a task that
+is due every two milliseconds.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def objects(node_count: int, pod_count: int) -> dict[Kind, dict[str, object]]:
 
 @dataclass
 class Static:
-    """A source that says everything at once and leaves the mailbox to the benchmark."""
+    """A source that reports everything once; later changes are put into the mailbox by the benchmark."""
 
     objects: dict[Kind, dict[str, object]]
     title: str = "bench"
@@ -96,10 +96,10 @@ class Static:
         """Do nothing."""
 
     def refresh(self) -> None:
-        """Do nothing: nothing waits."""
+        """Do nothing, because no connection waits for a retry."""
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return hardly more than the name."""
+        """Return a minimal object."""
         return {"kind": kind, "metadata": {"name": key}}
 
     def crds(self) -> tuple[dict[str, Any], ...]:
@@ -139,7 +139,7 @@ async def main(node_count: int, pod_count: int) -> None:
                 late.clear()
                 began = time.process_time()
                 act(index)
-                app.feed._pace = MergeThrottle()  # noqa: SLF001 - changes are not left to collect
+                app.feed._pace = MergeThrottle()  # noqa: SLF001 - merge the next change without a pause
                 app.feed.tick()
                 await asyncio.sleep(0.01)
                 await app.workers.wait_for_complete()

@@ -1,8 +1,8 @@
-"""Key to repaint of the table, 100,000 rows: ``python benchmarks/ui_table.py [ROWS]``.
+"""Time from a key to the repaint of a table with 100,000 rows: ``python benchmarks/ui_table.py [ROWS]``.
 
-A key is pressed, and the time is taken until what it changes has been rendered to terminal output, escape sequences and
-all: a headless app writes nothing, so the compositor's update is rendered here as Textual's driver would write it. On a
-machine that does other work the CPU figures count.
+Measures the time from a key until its change is rendered to terminal output with all escape sequences. A headless app
+writes nothing, so the compositor's update is rendered here as by Textual's driver. Use the CPU figures on a busy
+machine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from karptui.widgets.themes import style_sheets, variable_defaults
 
 SIZE = (200, 60)
 MOST_TURNS = 20
-"""Of the event loop, to wait for a repaint: rows that are as they were need none."""
+"""Maximum loop turns to wait for a repaint; unchanged rows need none."""
 
 
 def bar_cell(item: int, _: int) -> Cell:
@@ -70,7 +70,7 @@ SPEC = TableSpec[int](
 
 
 class Bench(App[None]):
-    """The table and nothing else."""
+    """An app with only the table."""
 
     CSS_PATH = style_sheets("tones", "frame")
     written = 0

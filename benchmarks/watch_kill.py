@@ -1,4 +1,4 @@
-"""Kill `karptui watch --demo` at random moments, and check that its history opens and loses the last second at most."""
+"""Kill `karptui watch --demo` at random moments; its history must open and lose at most the last second."""
 
 from __future__ import annotations
 

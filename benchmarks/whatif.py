@@ -1,14 +1,14 @@
-"""How long an answer takes after an edit, the base being known: edits made, edited side replayed, both compared.
+"""Time of a what-if answer after an edit: apply the edits, replay the edited cluster, compare it with the base.
 
     python benchmarks/whatif.py [--runs N] [WORKLOAD ...]
 
-Workloads are those of benchmarks/provisioning.py: diverse-PODS is five kinds of pods on an empty cluster with 400
-instance types, fleet-NODES-PODS a running cluster with 500 pending pods; and ec2-PODS, the pods of diverse-PODS with
-every EC2 type of the built-in catalogue in six zones, where edits change what the types hold and keep back, to another
-value in every run. For each edit the least of N runs (default 5) of `apply`, `replay` (of the edited side) and
-`difference`, their sum, and the greatest sum. What a screen does with it is not part of it. Times are those of the
-processor, so that others on the machine do not count, with the garbage collector as the application sets it. Without
-arguments: diverse-1000, ec2-1000, fleet-500-10000 and fleet-5000-100000.
+Workloads are those of benchmarks/provisioning.py (diverse-PODS: five kinds of pods on an empty cluster with 400
+instance types; fleet-NODES-PODS: a running cluster with 500 pending pods) and ec2-PODS: the pods of diverse-PODS with
+every EC2 type of the built-in catalogue in six zones, where each run edits capacity and overhead of the types to
+another value. For each edit, prints the minimum of N runs (default 5) of `apply`, `replay` (of the edited side) and
+`difference`, the minimum of their sum, and the maximum of their sum. The screen is not included. Times are processor
+time, so that other programs do not count, with the garbage collection settings of the application. Without arguments:
+diverse-1000, ec2-1000, fleet-500-10000 and fleet-5000-100000.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""How long a key waits in the what-if pane of a large live cluster while replays run behind it.
+"""Delay of a key in the what-if pane of a large live cluster while replays run in the background.
 
     python benchmarks/whatif_keys.py [--nodes N] [--pods N] [--keys N] [--quiet] [--size COLUMNSxROWS] [--profile FILE]
 
-The app runs in a terminal of its own (a pty) on the demo's cluster many times over (benchmarks/many_demos.py), in which
-some pods change every half second (--quiet: none). Keys are pressed at a fast typist's pace: letters into the YAML
-editor, steps on the weight, steps through the result. From key to repaint is the time from the key being written to
-the terminal until what it does is read from it; for a step through the result, any repaint. "Loop held" is how late a
-task is that wants to run every two milliseconds in the app. Times are of the wall clock: a busy machine shows; "loop
-busy" is the processor's time of the thread that draws, for each key.
-Measured beside it with nothing to replay: the demo as it is.
+The app runs in its own terminal (a pty) with many copies of the demo cluster (benchmarks/many_demos.py), in which some
+pods change every half second (--quiet: none). Keys are pressed as by a fast typist: letters in the YAML editor, steps
+of the weight, steps through the result. "Key to repaint" is the time from writing a key to the terminal until its
+effect is read from it; for a step through the result, until any repaint. "Loop held" is the delay of a task in the app
+that is due every two milliseconds. Both are elapsed time, so a busy machine increases them. "Loop busy" is the
+processor time of the drawing thread per key. For comparison, the same is measured on the plain demo.
 """
 
 from __future__ import annotations
@@ -41,19 +40,19 @@ RIGHT = b"\x1b[C"
 
 
 class Terminal:
-    """The app in a pty, and what it has written."""
+    """The app in a pty, and its output."""
 
     def __init__(self, command: list[str], columns: int, rows: int) -> None:
         self._main, side = pty.openpty()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        # A scenario that another run has left would be taken up again.
+        # Otherwise the app would restore a scenario of an earlier run.
         self.state = tempfile.mkdtemp()
         environment = {**os.environ, "XDG_STATE_HOME": self.state, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         self._process = subprocess.Popen(command, stdin=side, stdout=side, stderr=side, env=environment)
         os.close(side)
 
     def wait_for(self, wanted: str, seconds: float = LIMIT_SECONDS) -> float:
-        """Read until something that fits a pattern has been written, and return when that was."""
+        """Read until the output matches a pattern, and return the time of the match."""
         until, seen = time.monotonic() + seconds, b""
         while (left := until - time.monotonic()) > 0:
             if select.select([self._main], [], [], left)[0]:
@@ -64,14 +63,14 @@ class Terminal:
         raise SystemExit(f"{wanted!r} never came; last: {ESCAPES.sub(b'', seen)[-2000:].decode(errors='replace')}")
 
     def drain(self, seconds: float) -> None:
-        """Read what is written meanwhile and forget it."""
+        """Read and discard the output for some time."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             if select.select([self._main], [], [], left)[0]:
                 os.read(self._main, 1 << 16)
 
     def press(self, keys: bytes) -> float:
-        """Press keys, and return when that was."""
+        """Press keys, and return the time."""
         now = time.monotonic()
         os.write(self._main, keys)
         return now
@@ -93,7 +92,7 @@ def shares(values: list[float]) -> str:
 
 
 def play(title: str, arguments: list[str], options: argparse.Namespace) -> None:
-    """Press the keys, and say how long they took."""
+    """Press the keys, and print their delays."""
     columns, rows = (int(one) for one in options.size.split("x"))
     report = Path(tempfile.mkdtemp()) / "late.json"
     terminal = Terminal([sys.executable, __file__, "--app", str(report), *arguments], columns, rows)
@@ -136,7 +135,7 @@ def play(title: str, arguments: list[str], options: argparse.Namespace) -> None:
 
 
 def _echo(word: str) -> Callable[[int], str]:
-    """Return what the editor shows after so many letters: the last six of them."""
+    """Return a function: the number of a letter to a pattern of the last six letters in the editor."""
 
     def shown(at: int) -> str:
         typed = "".join(word[number % len(word)] for number in range(at + 1))
@@ -149,7 +148,7 @@ def _echo(word: str) -> Callable[[int], str]:
 
 
 def run_app(options: argparse.Namespace) -> None:
-    """Run the app, and write down how late its loop was."""
+    """Run the app, and record the delay of its loop."""
     from many_demos import ManyDemos
 
     from karptui.app import KarptuiApp
