@@ -1,9 +1,9 @@
-"""Answer a case of `karptui types` for the types that its golden holds, as goldens/check_types.py calls it.
+"""Answer a golden case of `karptui types`; called by goldens/check_types.py.
 
 usage: check_types.py GOLDENS -- python tools/answer_case.py GOLDENS
 
-A case does not say which types its golden was recorded for, and what fails or is filtered out "of all types" depends on
-it. Nothing else of the golden is looked at.
+A case does not name the types that its golden was recorded for, but the answer depends on them. So the types are read
+from the golden, and nothing else is.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from karptui.cli.main import main
 
 
 def load(path: Path) -> Any:
-    """Return a document, plain or gzip."""
+    """Return the JSON of a file, plain or gzip."""
     content = path.read_bytes()
     return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
 
 
 def recorded_types(folder: Path, name: str) -> list[str]:
-    """Return the types that a golden was recorded for; where Karpenter found none at all, those that it failed on."""
+    """Return the types of a golden; if it has none, the types that Karpenter failed on."""
     golden = next(load(path) for path in folder.glob("*.json*") if path.name.split(".json")[0] == name)
     failing = golden.get("answers", {}).get("kubelet", {}).get("evaluationErrors", ())
     return sorted(golden["types"] or failing or ["m5.large"])

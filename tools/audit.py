@@ -1,6 +1,6 @@
-"""Known vulnerabilities of the locked packages: ``python tools/audit.py PIP_AUDIT LOCK``.
+"""Report known vulnerabilities of the locked packages: ``python tools/audit.py PIP_AUDIT LOCK``.
 
-It reports and never fails, because the database may be out of reach.
+It never fails, because the database may be unreachable.
 """
 
 from __future__ import annotations

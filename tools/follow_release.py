@@ -1,18 +1,18 @@
-"""What a release of Karpenter changes: fetch it, compare what decides, ask its own code, list what differs.
+"""Show the changes in a release of Karpenter: fetch it, compare deciding code, run it, list different answers.
 
     python tools/follow_release.py VERSION [--since VERSION] [--out FOLDER]
         [--provider VERSION] [--provider-since VERSION]
         [--oracle SOURCES] [--goldens FOLDER ...] [--kwok PROGRAM]
 
 Writes into FOLDER (release-VERSION):
-  core.diff, provider.diff       the packages that decide, tests and prose left out
-  CHANGED.md                     the files of both by how much of them changed, and what else there is to look at
-  oracle                         with --oracle: Karpenter's own code of the version behind the given sources' main
-  answers.jsonl, DIFFERS.md      with --goldens: its answers to every golden scenario, and those that are others now
-With --kwok also a Karpenter of the version with its kwok provider, for tests/e2e/test_live_karpenter.py.
+  core.diff, provider.diff       changes of the packages that decide, without tests and documentation
+  CHANGED.md                     changed files of both, most changed first, and further changes to check
+  oracle                         with --oracle: the given main, built with this version of Karpenter's code
+  answers.jsonl, DIFFERS.md      with --goldens: its answer to every golden scenario, and the answers that differ
+--kwok also builds a Karpenter of the version with its kwok provider, for tests/e2e/test_live_karpenter.py.
 
-Needs Go and a module proxy. What differs without a sentence in the model is a sentence that is missing;
-docs/versions.md says what follows.
+Needs Go and a module proxy. A difference that the model does not describe must be added to it; docs/versions.md
+explains the next steps.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ DECIDES: Mapping[str, tuple[str, ...]] = {
         "pkg/providers/pricing",
     ),
 }
-"""Where decisions are made, by module."""
+"""Packages that make decisions, by module."""
 BEHIND = 4
-"""Answers of a scenario that Karpenter breaks ties in, before one is said to differ."""
+"""Runs of a scenario before it counts as different, because Karpenter breaks ties randomly."""
 SKIPPED = ("v114.go", "go-1.14.mod", "go-1.14.sum")
 """Files of the oracle that belong to older versions."""
 KWOK = Path(__file__).resolve().parent / "kwok"
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def module_folder(module: str, version: str) -> Path:
-    """Fetch a module and return where it is."""
+    """Fetch a module and return its folder."""
     run = subprocess.run(
         ["go", "mod", "download", "-json", f"{module}@v{version}"],
         capture_output=True,
@@ -124,7 +124,7 @@ def module_folder(module: str, version: str) -> Path:
 
 
 def compare(module: str, before: str, after: str, diff: Path) -> list[str]:
-    """Write what differs in the packages that decide; return the files, those that changed most first."""
+    """Write the diff of the packages that decide; return the changed files, most changed first."""
     old, new = module_folder(module, before), module_folder(module, after)
     counted: list[tuple[int, str]] = []
     with diff.open("w") as stream:
@@ -185,7 +185,7 @@ def build(version: str, files: Iterable[Path], program: Path) -> None:
 
 
 def kwok_sources(version: str) -> list[Path]:
-    """Return what a Karpenter with its kwok provider is built from: from 1.15 on its parts are put together anew."""
+    """Return the sources of a Karpenter with its kwok provider; version 1.15 changed how its parts are combined."""
     minor = int(version.split(".")[1])
     return [KWOK / "main.go", KWOK / ("v115.go" if minor >= 15 else "v114.go")]
 
@@ -196,7 +196,7 @@ def _needed_go(folder: Path) -> str:
 
 
 def asked_again(program: Path, folders: Iterable[Path], answers: Path) -> Iterator[tuple[str, str]]:
-    """Asks an oracle for every golden scenario; yields those answered otherwise, and what differs."""
+    """Run an oracle on every golden scenario; yield the name and the differing parts of each different answer."""
     with answers.open("w") as stream, tempfile.TemporaryDirectory() as folder:
         for path in (path for one in folders for path in sorted(one.rglob("*.jsonl.gz"))):
             with gzip.open(path, "rt") as lines:
@@ -220,7 +220,7 @@ def asked_again(program: Path, folders: Iterable[Path], answers: Path) -> Iterat
 
 
 def _whole(snapshot: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Return a snapshot with its types in it, where it names a catalogue beside the goldens."""
+    """Return a snapshot; if it names a catalogue in the folder of the goldens, the types are inlined."""
     name = snapshot.get("catalog", "")
     if not name:
         return snapshot
@@ -236,7 +236,7 @@ def _canonical(answer: Mapping[str, Any]) -> str:
 
 
 def _sorted(value: Any) -> Any:
-    """Return a value whose lists have one order, since that of claims, commands and events says nothing."""
+    """Return a value with sorted lists, because the order of NodeClaims, commands and events has no meaning."""
     if isinstance(value, dict):
         return {key: _sorted(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -247,7 +247,7 @@ def _sorted(value: Any) -> Any:
 
 
 def _parts(expected: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """Return which parts of two answers differ."""
+    """Return the keys whose values differ between two answers."""
     keys = sorted({*expected, *found} - {"name"})
     return [key for key in keys if _sorted(expected.get(key)) != _sorted(found.get(key))]
 

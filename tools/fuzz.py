@@ -1,11 +1,13 @@
-"""Hostile input for everything that reads: ``python tools/fuzz.py [--count 50000] [--seed 1] [--only NAME]``.
+"""Feed malformed input to every reader: ``python tools/fuzz.py [--count 50000] [--seed 1] [--only NAME]``.
 
-Snapshots, catalogues, kubeconfigs, configuration, scenarios (also saved ones), documents of the editor, filters,
-metrics, lines of watches, answers of an API server about Karpenter, its kinds and usage, answers of credential plugins
-and of AWS, cached prices, and what commands that run an engine are given, are made wrong at random: bytes and values
-are replaced, left out, repeated, nested and swapped. The same seed makes the same input. Every input must be read or
-refused with the sentence of its kind, within five seconds, and all of them within 300 MB. What is found is printed with
-the number of the input; ``--at NUMBER`` makes it again and shows the traceback.
+The input is snapshots, catalogues, kubeconfigs, configuration, scenarios (also saved ones), documents of the editor,
+filters, metrics, watch lines, answers of an API server about Karpenter, its kinds and usage, answers of credential
+plugins and of AWS, cached prices, and snapshots and manifests for commands that run an engine. Bytes and values are
+replaced, removed, repeated, nested and swapped at random. The same seed makes the same input.
+
+Within five seconds, each input must be read, or refused with an error that its reader may raise. The process must stay
+within 300 MB. Failures are printed with the number of the input; ``--at NUMBER`` repeats one input and shows the
+traceback.
 """
 
 from __future__ import annotations
@@ -37,9 +39,9 @@ import yaml
 from karptui.errors import RequestError
 
 MOST_SECONDS: Final = 5.0
-"""Of processor time: other programs must not make an input slow."""
+"""Limit per input in processor time, so that other programs do not matter."""
 LONGEST_SECONDS: Final = 60.0
-"""Of the wall clock, for what only waits."""
+"""Limit per input in elapsed time, for readers that only wait."""
 MOST_MEGABYTES: Final = 300
 NASTY: Final = (
     b"\x00", b"\xff", b"\xc3\x28", b"\xed\xa0\x80", b"\\ud800", b"\xef\xbb\xbf", b"\x1f\x8b", b"\x1b[2J", b"\r\n",
@@ -57,17 +59,17 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 
 
 class Target(NamedTuple):
-    """Something that reads."""
+    """A reader to test."""
 
     name: str
     read: Callable[[bytes], object]
     allowed: tuple[type[Exception], ...]
-    """What it refuses input with."""
+    """Errors that it may raise to refuse input."""
     seeds: tuple[bytes, ...]
 
 
 class Slow(BaseException):
-    """An input takes too long; no reader may catch it."""
+    """Raised if an input takes too long; not an Exception, so that no reader catches it."""
 
 
 # Input
@@ -81,7 +83,7 @@ def _folder() -> Path:
 
 
 def malformed(target: Target, number: int, seed: int) -> bytes:
-    """Return an input by its number."""
+    """Return the malformed input with this number."""
     chance = random.Random(f"{seed}/{target.name}/{number}")
     text = chance.choice(target.seeds)
     if chance.random() < 0.6:
@@ -95,7 +97,7 @@ def malformed(target: Target, number: int, seed: int) -> bytes:
 
 
 def _changed_value(text: bytes, chance: random.Random) -> bytes:
-    """Put other values into a document, where it is one."""
+    """Change values of the text if it is a JSON or YAML document."""
     try:
         document = json.loads(text)
         write: Callable[[Any], bytes] = _as_json
@@ -174,7 +176,7 @@ def _changed_bytes(text: bytes, chance: random.Random, seeds: tuple[bytes, ...])
 
 
 def targets() -> tuple[Target, ...]:
-    """Return everything that reads."""
+    """Return all readers."""
     readers = (
         _snapshots(),
         _catalogue(),
@@ -202,7 +204,7 @@ COMMANDS: Final = {
     "plan": ("--horizon", "10m"),
     "verdict": (),
 }
-"""Commands that are given a hostile snapshot, and what else they are given; of plan the manifests are hostile."""
+"""Commands to run on a malformed snapshot, with further arguments; plan gets malformed manifests instead."""
 
 
 def _command(name: str, *words: str) -> Target:
@@ -420,7 +422,7 @@ def _plugin_output() -> Target:
     plugin = ExecPlugin("aws", (), {}, version, "", demands_terminal=False, cluster_info=None, title="aws")
     status = {"token": "t", "expirationTimestamp": "2026-11-20T12:00:00Z", "clientCertificateData": "-----BEGIN"}
     seed = {"apiVersion": version, "kind": "ExecCredential", "status": status}
-    read = ExecCredentials(plugin, environ={})._parse  # noqa: SLF001  else each input would start a process
+    read = ExecCredentials(plugin, environ={})._parse  # noqa: SLF001  otherwise each input would start a process
     return Target("credential plugins", read, (SourceError,), (json.dumps(seed).encode(),))
 
 
@@ -605,7 +607,7 @@ def _watch_lines() -> Target:
 
 
 class _Answering:
-    """An API server's transport whose every answer is the same; ``sources.karpenter_identity.ProxyClient``."""
+    """Fake ``sources.karpenter_identity.ProxyClient`` that always returns the same answer."""
 
     server = "https://fuzz"
 
@@ -613,7 +615,7 @@ class _Answering:
         self._body, self._count = body, 0
 
     def get(self, *_: object, **__: object) -> bytes:
-        """Return the answer; after a hundred an empty one, so that no list goes on for ever."""
+        """Return the answer; after a hundred calls an empty one, so that no list is endless."""
         self._count += 1
         return self._body if self._count < 100 else b"{}"
 
@@ -663,7 +665,7 @@ items:
 groups: [{name: karpenter.sh, versions: [{groupVersion: karpenter.sh/v1, version: v1}]}]
 resources: [{name: nodepools, kind: NodePool, verbs: [list]}]
 """
-"""What an API server answers about Karpenter, live usage and the kinds it has."""
+"""Answers of an API server about Karpenter, live usage and its kinds."""
 
 
 def _server_answers() -> Target:
@@ -684,7 +686,7 @@ def _server_answers() -> Target:
 
 
 class _FixedClients:
-    """Real clients of AWS that get the same answer to every request, from no network; ``questions.Clients``."""
+    """Fake ``questions.Clients``: real AWS clients that get the same answer to every request, without network."""
 
     profile = ""
 
@@ -713,11 +715,11 @@ class _FixedClients:
         return AWSResponse(request.url, 200, {}, _Raw(self.body))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 class _Raw(io.BytesIO):
-    """A body as urllib3 streams it."""
+    """Fake urllib3 response body."""
 
     def stream(self, **_: object) -> Iterator[bytes]:
         yield self.read()
@@ -739,7 +741,7 @@ EC2_ANSWERS: Final = {
         <instanceType>m5.large</instanceType><availableInstanceCount>2</availableInstanceCount>
         <endDate>2026-01-01T00:00:00Z</endDate>""",
 }
-"""What EC2 answers: the items of each list."""
+"""Items of each list in EC2 answers."""
 
 
 def _aws_answers() -> Target:
@@ -790,7 +792,7 @@ def _aws_cache() -> Target:
 
 
 class Found(NamedTuple):
-    """An input that is neither read nor refused as it should be."""
+    """An input that is neither read nor refused correctly."""
 
     target: str
     number: int
@@ -800,7 +802,7 @@ class Found(NamedTuple):
 def fuzz(
     chosen: tuple[Target, ...], numbers: range, seed: int, told: Callable[[int], None] = lambda _: None
 ) -> list[Found]:
-    """Try inputs, by their numbers, on each reader in turn; return what was found."""
+    """Try numbered inputs on each reader in turn; return the failures."""
     found: list[Found] = []
     previous = {number: signal.signal(number, _too_slow) for number in (signal.SIGALRM, signal.SIGPROF)}
     try:
@@ -832,7 +834,7 @@ def _tried(target: Target, text: bytes) -> str:
             return f"ends with {error.code!r}"
     except Slow:
         return f"takes more than {MOST_SECONDS:g} s"
-    except Exception as error:  # noqa: BLE001  this is what is looked for
+    except Exception as error:  # noqa: BLE001  every other error is a failure
         last = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__}: {str(error)[:120]!r} at {Path(last.filename).name}:{last.lineno}"
     finally:
@@ -843,17 +845,17 @@ def _tried(target: Target, text: bytes) -> str:
 
 
 def peak_megabytes() -> float:
-    """Return the peak of this process's memory."""
+    """Return the peak memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def chosen_by(name: str) -> tuple[Target, ...]:
-    """Return readers: all, or the one of a name."""
+    """Return the reader with this name, or all if it is empty."""
     return tuple(target for target in targets() if name in ("", target.name))
 
 
 def _watched(arguments: list[str]) -> int:
-    """Run in a process of its own, so that one that dies is told of with the input that it died of."""
+    """Run in a child process, so that a crash can be reported with its input."""
     with tempfile.NamedTemporaryFile() as file:
         done = subprocess.run([sys.executable, __file__, *arguments, "--child", file.name], check=False)
         if done.returncode < 0:
@@ -864,7 +866,7 @@ def _watched(arguments: list[str]) -> int:
 
 
 def main() -> int:
-    """Try inputs, and say what was found."""
+    """Try inputs, and print the failures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--count", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -881,7 +883,7 @@ def main() -> int:
     if not args.child:
         return _watched(sys.argv[1:])
     began = time.monotonic()
-    progress = Path(args.child).open("w")  # noqa: SIM115  until the process ends, however it does
+    progress = Path(args.child).open("w")  # noqa: SIM115  stays open until the process ends
 
     def told(number: int) -> None:
         progress.seek(0)

@@ -1,6 +1,6 @@
-"""Print the figures of the code's structure: files, lines, import circles, private names of libraries, contracts.
+"""Print figures about the code: files, lines, import cycles, private names of libraries, contracts.
 
-`python tools/house_figures.py [ROOT]`: ROOT is a checkout, the present one when it is not given.
+`python tools/house_figures.py [ROOT]`: ROOT is a checkout, by default the current folder.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def circles(graph: grimp.ImportGraph) -> list[list[str]]:
 
 
 def late_imports(tree: ast.Module) -> int:
-    """Return how many imports of ours stand inside functions."""
+    """Return the number of imports of karptui inside functions."""
     return sum(
         isinstance(inner, ast.ImportFrom) and (inner.module or "").startswith("karptui")
         for node in ast.walk(tree)
@@ -67,7 +67,7 @@ def late_imports(tree: ast.Module) -> int:
 
 
 def private_definitions(trees: Iterable[ast.Module]) -> set[str]:
-    """Return the names with a leading underscore that classes or modules define."""
+    """Return the private names (one leading underscore) that classes or modules define."""
     found: set[str] = set()
     for tree in trees:
         for node in ast.walk(tree):
@@ -84,7 +84,7 @@ def private_definitions(trees: Iterable[ast.Module]) -> set[str]:
 
 
 def private_uses(tree: ast.Module, theirs: set[str], ours: set[str]) -> int:
-    """Return how often a private name of a library is imported, reached for, or called through ``super()``."""
+    """Return the number of uses of private names of a library: imports, attributes, and calls of ``super()``."""
     uses = 0
     for node in ast.walk(tree):
         match node:

@@ -1,4 +1,4 @@
-"""Write the sections of docs/advice.md anew from the rules: python tools/make_advice_docs.py."""
+"""Rewrite the sections of docs/advice.md from the rules: python tools/make_advice_docs.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write deploy/alerts.yaml: an alert for each cause of the verdict, with the cause's description."""
+"""Write deploy/alerts.yaml: an alert for each cause of the verdict, with its description."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ spec:
 
 
 def described() -> dict[str, str]:
-    """Return the description of each cause: the string below its declaration."""
+    """Return the description of each cause, which is the docstring below its declaration."""
     tree = ast.parse(inspect.getsource(finding))
     body = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "FindingCode").body
     texts = {}

@@ -5,12 +5,12 @@
 
 FACTS is a folder with instance-types.json.gz (entries of DescribeInstanceTypes), vpc-limits.json, bandwidth.json,
 prices-REGION.json and offerings-REGION.json, each with its source, version and date. Offerings of further regions are
-read from moto's wheels (`pip download --no-deps moto==5.2.5`): the first wheel counts, a later one only for types that
-the earlier ones no longer have.
+read from moto's wheels (`pip download --no-deps moto==5.2.5`): from the first wheel, and from later ones only for types
+that the earlier ones do not have.
 
-With --newer only changes.json.gz and devices.json.gz are made: what the tables of a newer release of the provider in
-FOLDER (vpc-limits.json, bandwidth.json, prices-REGION.json) say otherwise than those in FACTS, and the devices of
-Dynamic Resource Allocation that it knows (dra-gpus.json, dra-efa.json).
+With --newer only changes.json.gz and devices.json.gz are made. FOLDER has the tables of a newer provider release:
+changes.json.gz gets the values of vpc-limits.json, bandwidth.json and prices-REGION.json that differ from FACTS, and
+devices.json.gz the devices for Dynamic Resource Allocation (dra-gpus.json, dra-efa.json).
 
 The output is deterministic: the same input gives the same bytes.
 """
@@ -78,7 +78,7 @@ def write(folder: Path, name: str, content: Mapping[str, Any]) -> None:
 
 
 def changes_file(folder: Path, newer: Path, facts: list[InstanceTypeFacts]) -> dict[str, Any]:
-    """Return network baseline, branch interfaces and Windows addresses by type, and prices by region, that differ."""
+    """Return the differences: network baseline, branch interfaces and Windows addresses by type, prices by region."""
     limits, bandwidth = (read_json(newer / name) for name in ("vpc-limits.json", "bandwidth.json"))
     column = {name: position for position, name in enumerate(limits["columns"])}
     types: dict[str, list[int | None]] = {}
@@ -109,7 +109,7 @@ def changes_file(folder: Path, newer: Path, facts: list[InstanceTypeFacts]) -> d
 
 
 def devices_file(folder: Path) -> dict[str, Any]:
-    """Return runs of equal devices by type, each as its count and the device."""
+    """Return the devices by type, as pairs of count and device for runs of equal ones."""
     gpus, interfaces = (read_json(folder / name) for name in ("dra-gpus.json", "dra-efa.json"))
     return {
         "sources": [source("GPUs as devices", gpus), source("EFA interfaces as devices", interfaces)],
@@ -137,7 +137,7 @@ def source(what: str, content: Mapping[str, Any], version: str | None = None) ->
 
 
 def read_types(folder: Path) -> list[InstanceTypeFacts]:
-    """Return the facts of all types, families together and sizes ascending."""
+    """Return the facts of all types, sorted by family, then by size."""
     limits = read_json(folder / "vpc-limits.json")
     column = {name: position for position, name in enumerate(limits["columns"])}
     bandwidth = read_json(folder / "bandwidth.json")["types"]

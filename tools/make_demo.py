@@ -1,7 +1,7 @@
-"""Writes the demo's recording: make_demo.py [--seed N] [--output FILE].
+"""Write the recording of the demo: make_demo.py [--seed N] [--output FILE].
 
-The cluster is invented, its instance types are real: capacities and labels come from the built-in EC2 catalogue, what
-kube-scheduler and Karpenter say from karptui's own engines. The same seed gives the same file, byte for byte.
+The cluster is invented, but its instance types are real: capacities and labels come from the built-in EC2 catalogue.
+Messages of kube-scheduler and Karpenter come from karptui's own engines. The same seed gives the same bytes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def make(seed: int) -> dict[str, Any]:
         for type_name, count in GENERAL_TYPES
         for _ in range(count)
     ]
-    # The one but last has only just joined.
+    # The last but one has just joined.
     general[-2] = foundry.machine("general", "m7i-flex.2xlarge", age_ns=70 * 10**9)
     runners = [
         foundry.machine("runners", type_name, age_ns=int(hours * HOUR_NS), zone_index=index % 3)
@@ -126,7 +126,7 @@ def make(seed: int) -> dict[str, Any]:
         "disruption": True,
         "objects": objects,
     }
-    # Of all but the last two it is known what has been said, or nothing has been yet.
+    # All problem pods except the last two have their events already, or none yet.
     spoken_of = {key_of(one) for one in own[:-2]}
     known = [one for one in objects if key_of(one) not in spoken_of]
     objects += karpenter_events(rng, _answer(recording), known, now_ns)
@@ -142,10 +142,10 @@ def _troubles(
     daemons: list[Manifest],
     claims: list[Manifest],
 ) -> tuple[list[Manifest], list[Machine], list[Manifest], list[Manifest]]:
-    """Add what comes beside the rest, with chances of its own so that the rest stays as it is.
+    """Add the further problems, with a separate random generator so that the rest of the demo does not change.
 
     Returns:
-        Volumes and events; machines; controllers and pods on nodes; pods that wait.
+        Volumes and events; machines; controllers and pods on nodes; pending pods.
     """
     pools += troubles.nodepools(rng, now_ns)
     daemons.append(troubles.device_plugin(rng, now_ns))
@@ -185,14 +185,14 @@ def _is_plugin_on(manifest: Manifest, machine: Machine) -> bool:
 
 
 def _withhold(machine: Machine, share: float) -> dict[str, int]:
-    """Keep a share of what is free away from the workload, so that nodes end up differently full; return it."""
+    """Reserve a share of the free resources, so that nodes are filled differently; return the reserved amounts."""
     amounts = {name: int(amount * share) for name, amount in machine.free.items()}
     machine.free = {name: amount - amounts[name] for name, amount in machine.free.items()}
     return amounts
 
 
 def _ask(machines: list[Machine], objects: list[Manifest]) -> None:
-    """Let each claim say that it was made for the pods that are on its node now."""
+    """Set the requests of each NodeClaim to the sum of the pods on its node."""
     totals = {machine.node["metadata"]["name"]: dict.fromkeys(machine.free, 0) for machine in machines}
     for one in objects:
         if one["kind"] == "Pod":
@@ -206,7 +206,7 @@ def _ask(machines: list[Machine], objects: list[Manifest]) -> None:
 
 
 def _prepare(general: list[Machine], runners: list[Machine], trino: list[Machine], now_ns: int) -> None:
-    """Set aside what must stay nearly empty, and let old nodes settle."""
+    """Exclude nodes that must stay nearly empty, and set Consolidatable and Drifted."""
     for machine in general[-4:]:
         machine.is_spared = True
     for index, machine in enumerate(general):
@@ -218,7 +218,7 @@ def _prepare(general: list[Machine], runners: list[Machine], trino: list[Machine
 
 
 def _trouble(general: list[Machine], runners: list[Machine], now_ns: int) -> None:
-    """Let things happen to nodes that have their pods."""
+    """Add situations to nodes after their pods are placed."""
     situations.protect(general[3])
     situations.cordon(general[12])
     situations.lose(general[17], now_ns)
@@ -230,11 +230,11 @@ def _trouble(general: list[Machine], runners: list[Machine], now_ns: int) -> Non
 
 
 def _claims_alone(foundry: Foundry, now_ns: int) -> list[Manifest]:
-    """Return claims that are no nodes yet: launching, failing to launch, and waiting for the node."""
+    """Return NodeClaims without a node: launching, failing to launch, and not registered."""
     launching, failing, registering = (
         foundry.machine("general", name, age_ns=MINUTE_NS) for name in ("m7i.2xlarge", "c7i.8xlarge", "c6a.4xlarge")
     )
-    # What Karpenter keeps a NodeClaim for and tries again; one without capacity it would delete at once.
+    # Karpenter keeps the NodeClaim and retries after this error; after insufficient capacity it would delete it.
     refused = ("RequestLimitExceeded", "Request limit exceeded")
     return [
         situations.without_node(launching, now_ns, stage="", seconds=3),
@@ -244,7 +244,7 @@ def _claims_alone(foundry: Foundry, now_ns: int) -> list[Manifest]:
 
 
 def _count_limits(pools: list[Manifest], machines: list[Machine]) -> None:
-    """Let NodePools report what their nodes add up to, as Karpenter's counter does."""
+    """Set the status of NodePools to the sum of their nodes, like Karpenter's counter controller."""
     for pool in pools:
         own = [machine.node["status"]["capacity"] for machine in machines if machine.pool == pool["metadata"]["name"]]
         total = {"nodes": str(len(own)), "cpu": str(sum(int(one["cpu"]) for one in own))}
@@ -254,7 +254,7 @@ def _count_limits(pools: list[Manifest], machines: list[Machine]) -> None:
 
 
 def _answer(recording: dict[str, Any]) -> dict[str, Any]:
-    """Return what ``karptui simulate --disruption`` says of the recording."""
+    """Return the output of ``karptui simulate --disruption`` for the recording."""
     import contextlib
     import io
 
@@ -278,7 +278,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=OUTPUT)
     args = parser.parse_args()
     recording = make(args.seed)
-    # No name and no time inside the gzip header, so that the same seed gives the same bytes.
+    # Neither name nor time in the gzip header, so that the same seed gives the same bytes.
     args.output.write_bytes(gzip.compress(msgspec.json.encode(recording), compresslevel=9, mtime=0))
     kinds = [one["kind"] for one in recording["objects"]]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))

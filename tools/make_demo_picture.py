@@ -1,4 +1,4 @@
-"""Draw docs/pictures/demo.svg, the README's moving picture, from the app: python tools/make_demo_picture.py."""
+"""Draw docs/pictures/demo.svg, the animated picture in README.md, from the app: python tools/make_demo_picture.py."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ async def frames() -> list[list[Strip]]:
 
 
 def animated(screens: Sequence[list[Strip]], steps: Sequence[Step] = STEPS) -> str:
-    """Return screens as one picture that shows each for its time, again and again.
+    """Return an animated SVG that shows each screen for its duration, in a loop.
 
-    Where nothing moves (a reader of files, a browser that is asked for less motion) it shows the last.
+    A viewer without animation (or with reduced motion) shows the last screen.
     """
     width, height = SIZE[0] * WIDTH, SIZE[1] * HEIGHT
     total = sum(step.seconds for step in steps)

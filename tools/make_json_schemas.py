@@ -1,8 +1,8 @@
-"""Write docs/schema from the columns of each table and the values of each document: what `-o json` may hold.
+"""Write docs/schema, the schemas of `-o json`, from the columns of each table and the values of each document.
 
     python tools/make_json_schemas.py
 
-Parts of a document that are declared nowhere are written by hand in the schemas themselves, and stay as they are.
+Parts of a document that the code does not declare are written by hand in the schemas, and are kept.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from karptui.views.whatif.document import ANSWER
 from karptui.whatif.scenario import Replay
 
 WIDTH: Final = 120
-"""Characters of a line."""
+"""Maximum length of a line."""
 SCHEMAS: Final = Path(__file__).resolve().parent.parent / "docs" / "schema"
 ROWS: Final[Mapping[str, tuple[TableSpec[Any], tuple[str, ...]]]] = {
     "nodes": (nodes_table(), ("items",)),
@@ -71,7 +71,7 @@ ROWS: Final[Mapping[str, tuple[TableSpec[Any], tuple[str, ...]]]] = {
     "churn-replacements": (REPLACEMENTS, ("properties", "replacements", "items")),
     "pool": (DAEMONSETS, ("properties", "daemonsets", "items")),
 }
-"""By document, the table and where its rows stand."""
+"""Table of each document, and the path to the schema of its rows."""
 OBJECTS: Final[Mapping[str, tuple[TableSpec[Any], tuple[str, ...]]]] = {
     "pool": (pools_table(), ()),
     "ledger": (types_table(), ()),
@@ -80,7 +80,7 @@ OBJECTS: Final[Mapping[str, tuple[TableSpec[Any], tuple[str, ...]]]] = {
     "explain-pod": (PENDING, ("items",)),
     "explain-bound-pod": (PODS, ("items",)),
 }
-"""Documents of one object that hold all values of its row, and more: the table, and where the object stands."""
+"""Documents of one object that contain all values of its row and more: the table, and the path to the object."""
 
 
 CLUSTER: Final = Value[Any](
@@ -104,14 +104,14 @@ def rows(name: str, table: TableSpec[Any], about: str) -> Value[Any]:
 
 
 def definitions(*names: str) -> dict[str, Any]:
-    """Return parts of the schema of `simulate`, which is written by hand."""
+    """Return definitions from the schema of `simulate`, which is written by hand."""
     simulate = json.loads((SCHEMAS / "simulate.json").read_text(encoding="utf-8"))
     parts = {**simulate["$defs"], "provisioning": simulate["properties"]["provisioning"]}
     return {"$defs": {name: parts[name] for name in names}}
 
 
 def or_error(values: Iterable[Value[Any]], always: tuple[Value[Any], ...]) -> dict[str, Any]:
-    """Return the schema of a document that holds nothing but an error if there is no answer."""
+    """Return the schema of a document that has only an error if there is no answer."""
     error = Value[Any]("error", lambda *_: None, str, "Why there is no answer.")
     schema = row_schema((*always, error, *values))
     return {**schema, "required": [value.name for value in always if not value.is_optional]}
@@ -168,11 +168,11 @@ DOCUMENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         (NAME, *values.REPORT, rows("outcomes", values.TABLE, "The cluster as it is first."), *VERSIONS)
     ),
 }
-"""Documents that are declared completely."""
+"""Documents whose schema is made completely from declared values."""
 
 
 def schema(name: str) -> dict[str, Any]:
-    """Return a document's schema with its rows as their columns are."""
+    """Return the schema of a document, with its rows made from the columns of the table."""
     if name in DOCUMENTS:
         head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"karptui {name} -o json"}
         return {**head, **DOCUMENTS[name]}
@@ -199,12 +199,12 @@ def text(name: str) -> str:
 
 
 def compact(value: Any, indent: str = "", taken: int = 0) -> str:
-    """Return JSON in which whatever fits in a line is on one.
+    """Return JSON with each value on one line if it fits.
 
     Args:
-        value: Plain values.
-        indent: What its lines begin with.
-        taken: Characters before it in its first line.
+        value: The JSON value.
+        indent: Indentation of its lines.
+        taken: Number of characters before it in its first line.
     """
     flat = json.dumps(value, ensure_ascii=False)
     if len(indent) + taken + len(flat) < WIDTH or not isinstance(value, dict | list) or not value:

@@ -36,7 +36,7 @@ GROUPS = {
     "Forecasts and questions about the whole cluster": ("forward", "study"),
     "Dialogs and texts": ("prompt", "ask", "pick", "checklist", "text", "help"),
 }
-"""Headings, with the first part of their keys' ids."""
+"""Headings, with the id prefixes of their keys."""
 WHERE = {
     "app": "everywhere",
     "screen": "everywhere",
@@ -95,7 +95,7 @@ def classes() -> Iterator[type[DOMNode]]:
 
 
 def rows() -> dict[str, list[str]]:
-    """Return the rows of the page by what one wants to do."""
+    """Return the rows of the page by heading."""
     wants = {prefix: title for title, prefixes in GROUPS.items() for prefix in prefixes}
     found: dict[str, dict[str, list[str]]] = {title: {} for title in (*GROUPS, OTHERS)}
     for item in classes():

@@ -14,7 +14,7 @@ from karptui.cli.parser import COMMANDS, build_parser, module_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "man" / "karptui.1"
 SHARED = ("which cluster", "prices and instance types")
-"""Groups of flags that stand once, with those of the app: they mean the same for every command."""
+"""Groups of flags that are documented once, with the app, because they are the same for every command."""
 DESCRIPTION = (
     "karptui reads a Kubernetes cluster, or a snapshot of one, and says why nodes are still here, which NodePool takes "
     "pods and why the others do not, what an edit would change before it is applied, and why a pod does not fit a node "
@@ -50,14 +50,14 @@ def page() -> str:
 
 
 def _spaced(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines with a paragraph before the usage of a command and before the title of a group of its flags."""
+    """Yield the lines with a paragraph break before the usage of each command and before each group of flags."""
     for before, line in zip(("", *lines), lines, strict=False):
         is_title = before == ".RE" and not line.startswith(".")
         yield from (".PP", line) if is_title or line.startswith("usage: ") else (line,)
 
 
 def _arguments(parser: ArgumentParser) -> list[str]:
-    """Return what a command takes without a flag, as usage has it."""
+    """Return the positional arguments of a command in the format of usage."""
     found = []
     for action in parser._actions:  # noqa: SLF001 - argparse offers no other way to list them
         if not action.option_strings:
@@ -76,7 +76,7 @@ def _own_statuses(command: str) -> Sequence[Entry]:
 
 
 def _examples(entries: Sequence[Entry], statuses: Sequence[Entry]) -> str:
-    """Return examples, and exit statuses that only this command has; the library escapes dashes itself."""
+    """Return examples and the exit statuses of this command only; the library escapes dashes itself."""
     parts = [f".TP\n{entry.term}\n{entry.meaning}" for entry in entries]
     parts += [".PP\nexit status:", *(f".TP\n{entry.term}\n{entry.meaning}" for entry in statuses)] if statuses else []
     return "\n".join([".RS 7", *parts, ".RE"])

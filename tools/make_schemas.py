@@ -1,19 +1,19 @@
-r"""Make the schemas that the what-if editor checks and completes with where no cluster says otherwise.
+r"""Make the shipped schemas: the what-if editor uses them if the cluster provides none.
 
     python tools/make_schemas.py VERSION=CRDS [VERSION=CRDS ...] [--openapi OPENAPI] [--out karptui/whatif/schema/data]
 
-CRDS is a folder with the CustomResourceDefinitions of one version of Karpenter, as pkg/apis/crds of its AWS provider
-and kwok/apis/crds of its core have them (YAML), or a JSON file per kind: group, kind, plural, scope and versions, each
-with its openAPIV3Schema as `schema`. A version may be named twice; a kind that it lacks is that of the version before.
-OPENAPI is a folder with the API server's own description of its kinds; without it Kubernetes' kinds stay as they are:
+CRDS is a folder with the CustomResourceDefinitions of one version of Karpenter, either YAML as in pkg/apis/crds of its
+AWS provider and kwok/apis/crds of its core, or a JSON file per kind: group, kind, plural, scope and versions, each with
+its openAPIV3Schema as `schema`. A version may have several folders; a kind that it lacks is taken from the version
+before. OPENAPI is a folder with the API server's OpenAPI documents; without it, the kinds of Kubernetes do not change:
 
     for at in api/v1 apis/apps/v1 apis/batch/v1 apis/policy/v1; do
         kubectl get --raw /openapi/v3/$at > OPENAPI/${at//\//_}.json
     done
     kubectl version --output json > OPENAPI/version.json
 
-Kubernetes' kinds keep what validation and completion need: fields, types, enums, required and list keys. Definitions
-that several kinds share, a pod's first of all, are stored once. The output is deterministic.
+The kinds of Kubernetes keep only fields, types, enums, required fields and list keys, for validation and completion.
+Definitions that several kinds share, such as a pod's, are stored once. The output is deterministic.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def by_version(folders: Iterable[Sequence[str]]) -> dict[str, list[dict[str, Any
 
 
 def with_names(schema: Any, before: Any) -> Any:
-    """Return a schema in which what has become an open map still has the fields that it had, to be offered."""
+    """Return a schema in which each object that became an open map still offers its former fields for completion."""
     if not isinstance(schema, dict) or not isinstance(before, dict):
         return schema
     named, fields = before.get("properties", {}), schema.get("properties")
@@ -150,7 +150,7 @@ def definition(crd: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def undescribed(schema: Any) -> Any:
-    """Return a schema without its prose, and without the fields that every object has."""
+    """Return a schema without descriptions."""
     if not isinstance(schema, dict):
         return schema
     made = {key: value for key, value in schema.items() if key != "description"}
@@ -178,7 +178,7 @@ def built_in_kinds(folder: Path, definitions: dict[str, Any]) -> Iterator[dict[s
 
 
 def compact(schemas: Mapping[str, Any], name: str, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return a definition with references to others, which it adds to ``definitions``."""
+    """Return a reduced definition; the definitions that it refers to are added to ``definitions``."""
     return reduced(schemas, schemas[name], definitions)
 
 
@@ -211,7 +211,7 @@ def referred(
     if short not in definitions:
         definitions[short] = {}
         definitions[short] = reduced(schemas, target, definitions)
-    # List and patch keys stand beside the reference, not in what it refers to.
+    # List and patch keys are next to the reference, not in the definition.
     return {"$ref": short, **{key: schema[key] for key in KEPT if key in schema and key.startswith("x-")}}
 
 

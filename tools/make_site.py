@@ -1,7 +1,7 @@
-"""Make the documentation's site: python tools/make_site.py FOLDER, then zensical build --strict in FOLDER.
+"""Make the documentation site: python tools/make_site.py FOLDER, then zensical build --strict in FOLDER.
 
-The pages are those of the repository, in the same folders, so that their links hold. Each line ``$ karptui …`` of an
-indented block is run, and its output is shown below it.
+The pages of the repository keep their folders, so that their links work. Each line ``$ karptui …`` of an indented block
+is run, and its output is shown below it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAVIGATION: Final = {
     "Internals": "how-we-know forward-compared model-provisioning model-disruption model-aws architecture reliability "
     "security",
 }
-"""Sections, each with its pages; any other page is in Reference."""
+"""Pages of each section; all other pages are in Reference."""
 OUTPUT: Final = re.compile(r"^    \$ (karptui .+)$", re.MULTILINE)
 LONGEST_LINES: Final = 40
 STATUSES: Final = (0, 1)
@@ -60,7 +60,7 @@ def with_outputs(text: str, run: Callable[[str], str]) -> str:
 
 
 def run(command: str) -> str:
-    """Return what a command prints; raises if it fails. Status 1 is an answer, such as not rolled out."""
+    """Return the output of a command, or raise if it fails; exit status 1 is an answer, such as not rolled out."""
     words = [sys.executable, "-m", "karptui", *shlex.split(command)[1:]]
     result = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": "", "COLUMNS": "120"})
     if result.returncode not in STATUSES:
@@ -77,7 +77,7 @@ def sections() -> dict[str, list[str]]:
 
 
 def configuration() -> str:
-    """Return the generator's configuration."""
+    """Return the configuration of the site generator."""
     entries = [
         f"  {{ {title!r} = [{', '.join(repr(f'docs/{page}.md') for page in pages)}] }},"
         for title, pages in sections().items()

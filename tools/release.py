@@ -1,8 +1,8 @@
-"""Make everything that a release consists of, in dist/: python tools/release.py VERSION [--url URL] [--single-file].
+"""Make all files of a release in dist/: python tools/release.py VERSION [--url URL] [--single-file].
 
-Sdist and wheel, a single file for this platform, checksums, a bill of materials, notes from the changelog, and, for the
-place that the files will be downloaded from (--url), a Homebrew formula and a krew manifest. All are made from the
-commit of the tag vVERSION, and the same commit gives the same bytes. ``--dry-run`` takes HEAD, tag or not.
+Makes sdist and wheel, a single file for this platform, checksums, a bill of materials, and notes from the changelog;
+with the download URL of the files (--url), also a Homebrew formula and a krew manifest. All are made from the commit of
+the tag vVERSION, and the same commit gives the same bytes. ``--dry-run`` uses HEAD, with or without a tag.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTRAS = ("aws", "cel")
-"""Optional libraries inside of the single file, if the environment has them."""
+"""Extras to include in the single file, if the environment has them."""
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 BREW = {"linux": "linux", "darwin": "macos", "amd64": "intel", "arm64": "arm"}
 BUILD = "import sys; from hatchling import build as b; b.build_sdist(sys.argv[1]); b.build_wheel(sys.argv[1])"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Make the release; returns the exit status."""
+    """Make the release; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("version")
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 class ReleaseError(Exception):
-    """What stands in the way of the release."""
+    """A reason why the release cannot be made."""
 
 
 def release(args: argparse.Namespace) -> list[str]:
@@ -93,7 +93,7 @@ def git(*words: str) -> str:
 
 
 def archived(commit: str) -> bytes:
-    """Return the files of a commit as a tar archive, without the tests: no package holds them."""
+    """Return the files of a commit as a tar archive, without tests, which no package has."""
     words = ["git", "archive", commit, "--", ".", ":(exclude)tests"]
     return subprocess.run(words, cwd=ROOT, capture_output=True, check=True).stdout
 
@@ -105,7 +105,7 @@ def run(environment: dict[str, str], folder: Path, *words: str) -> None:
 
 
 def changes(text: str, version: str, *, is_dry: bool) -> str:
-    """Return the section of a version, without its heading."""
+    """Return the changelog section of a version, without its heading."""
     sections = dict(re.findall(r"^## \[([^\]]+)\][^\n]*\n(.*?)(?=^## \[|\Z)", text, re.MULTILINE | re.DOTALL))
     notes = sections.get(version) or (sections.get("Unreleased") if is_dry else None)
     if not notes:
@@ -116,12 +116,12 @@ def changes(text: str, version: str, *, is_dry: bool) -> str:
 
 
 def single_file(environment: dict[str, str], source: Path, out: Path, version: str, epoch: int) -> None:
-    """Make a program of one file, which needs no Python, and its archive with licence and man page."""
+    """Make a single-file program that needs no Python, and an archive of it with licence and man page."""
     (wheel,) = out.glob(f"karptui-{version}-*.whl")
     with zipfile.ZipFile(wheel) as packed_wheel:
         packed_wheel.extractall(source / "site")
     environment = {**environment, "PYTHONPATH": str(source / "site")}
-    # Not in the folder of the sources: karptui is taken from the wheel, which has the style sheets.
+    # Run outside the source folder, to use karptui from the wheel, which has the style sheets.
     (source / "made").mkdir()
     words = ["--log-level", "ERROR", "--distpath", "dist", "--workpath", "work"]
     run(environment, source / "made", sys.executable, "-m", "PyInstaller", *words, str(source / "contrib/karptui.spec"))
@@ -138,7 +138,7 @@ def single_file(environment: dict[str, str], source: Path, out: Path, version: s
 
 
 def bill_of_materials(version: str, epoch: int) -> dict[str, Any]:
-    """Return what the installation brings with it, with licences, in CycloneDX."""
+    """Return the bill of materials: installed packages with licences, in CycloneDX format."""
     packages, ahead = {}, [("karptui", EXTRAS)]
     while ahead:
         name, extras = ahead.pop()
@@ -183,7 +183,7 @@ def _licence(found: Any) -> str:
 
 
 def manifest(template: Path, out: Path, args: argparse.Namespace) -> None:
-    """Fill the template of a package manager with the archives of all platforms that are in dist."""
+    """Fill the template of a package manager with the archives in dist, of all platforms."""
     archives = sorted(out.glob(f"karptui-{args.version}-*-*.tar.gz"))
     if not archives:
         raise ReleaseError(f"{out} has no karptui-{args.version}-SYSTEM-MACHINE.tar.gz: --single-file makes one")

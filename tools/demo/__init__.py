@@ -1,3 +1,3 @@
-"""The pieces of the demo cluster, put together by tools/make_demo.py."""
+"""The parts of the demo cluster; tools/make_demo.py combines them."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Nodes and NodeClaims of the demo, with the capacities that EC2 types have."""
+"""Nodes and NodeClaims of the demo, with the capacities of real EC2 types."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tools.demo.pools import CURRENT_AMI, OLD_AMI
 MINUTE_NS: Final = 60 * 10**9
 HOUR_NS: Final = 60 * MINUTE_NS
 REAL_OVERHEAD: Final = {"r5a.8xlarge": 0.035374}
-"""Share of the advertised memory that a node of the type does not see; others get one between 3.1 and 3.9 percent."""
+"""Share of the advertised memory that a node does not have, by type; other types get 3.1 to 3.9 percent."""
 LEFT_OUT: Final = ("kubernetes.io/os",)
 
 
 @dataclass(slots=True)
 class Machine:
-    """A node, its NodeClaim, and what is free on it."""
+    """A node, its NodeClaim, and its free resources."""
 
     node: Manifest
     claim: Manifest | None
@@ -35,7 +35,7 @@ class Machine:
     free: dict[str, int] = field(default_factory=dict)
     """Millicores, bytes and pod slots."""
     is_spared: bool = False
-    """Whether the workload stays away from it."""
+    """Whether no workload pods are placed on it."""
 
     @property
     def name(self) -> str:
@@ -44,7 +44,7 @@ class Machine:
 
 
 class Foundry:
-    """Makes machines of real types."""
+    """Makes machines of real EC2 types."""
 
     def __init__(
         self, rng: random.Random, now_ns: int, nodepools: Iterable[Manifest], nodeclasses: Iterable[Manifest]
@@ -71,7 +71,7 @@ class Foundry:
         image: str | None = None,
         name: str = "",
     ) -> Machine:
-        """Return a node that has been running for a while, with its claim; without a name it gets one by chance."""
+        """Return a node that has been running for ``age_ns``, with its NodeClaim; its name is random unless given."""
         manifest = self._pools[pool]
         template = manifest["spec"]["template"]
         class_name = template["spec"]["nodeClassRef"]["name"]
@@ -123,7 +123,7 @@ class Foundry:
                 "nodeName": name,
                 "providerID": provider_id,
                 "imageID": chosen_image,
-                # From a type's first node on, Karpenter plans with what that one has reported.
+                # After the first node of a type, Karpenter plans with the memory that this node reported.
                 "capacity": _texts(
                     instance.capacity if image == OLD_AMI else {**instance.capacity, MEMORY: real[MEMORY]}
                 ),
@@ -150,7 +150,7 @@ class Foundry:
         return Machine(node, claim, pool, _free(_less(real, instance)))
 
     def unmanaged(self, type_name: str, *, age_ns: int, zone_index: int) -> Machine:
-        """Return a node of a managed node group, which Karpenter runs on."""
+        """Return a node of a managed node group, on which Karpenter itself runs."""
         instance = self._types["default"][type_name]
         zone, zone_id = ZONES[zone_index]
         name = self._node_name()

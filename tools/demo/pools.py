@@ -1,4 +1,4 @@
-"""NodePools, EC2NodeClasses and DaemonSets of the demo, with the stories they carry."""
+"""NodePools, EC2NodeClasses and DaemonSets of the demo, including their misconfigurations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from karptui.sources.demo.world import Manifest, a_uid, condition, metadata, pod
 DAY_NS: Final = 86_400 * 10**9
 CURRENT_AMI: Final = {"amd64": "ami-0b7c1f2e5d9a83641", "arm64": "ami-04de92c7b1f6a3058"}
 OLD_AMI: Final = "ami-09a3c5d7e1f20b846"
-"""What the trino nodes still run: they have drifted."""
+"""Image of the trino nodes, which have drifted."""
 
 EDGE_USER_DATA: Final = """\
 apiVersion: node.eks.aws/v1alpha1
@@ -22,7 +22,7 @@ spec:
     config:
       maxPods: 110
 """
-"""Karpenter does not see this maxPods; ``spec.kubelet.maxPods`` it would."""
+"""User data with a maxPods that Karpenter does not see; it would see ``spec.kubelet.maxPods``."""
 
 CI: Final = {"key": "ci", "effect": "NoSchedule"}
 TRINO: Final = {"key": "dedicated", "value": "trino", "effect": "NoSchedule"}
@@ -111,7 +111,7 @@ def nodepools(rng: random.Random, now_ns: int) -> list[Manifest]:
 
 
 def one_of(key: str, *values: str) -> Manifest:
-    """Return a requirement."""
+    """Return an ``In`` requirement."""
     return {"key": key, "operator": "In", "values": list(values)}
 
 
@@ -237,7 +237,7 @@ DAEMONS: Final[tuple[tuple[str, str, str, str, Sequence[Mapping[str, str]], Mapp
     ("edge", "edge-router", "100m", "96Mi", MOST, ON_EDGE),
     ("edge", "edge-cache", "50m", "128Mi", MOST, ON_EDGE),
 )
-"""Nine everywhere (490m, 938Mi), three of which also beside trino (640Mi), and two more on edge nodes: eleven there."""
+"""Nine on every node (490m, 938Mi), except three on trino nodes (640Mi) and eleven on edge nodes."""
 
 
 def daemonsets(rng: random.Random, now_ns: int) -> list[Manifest]:

@@ -1,4 +1,4 @@
-"""What kube-scheduler and Karpenter say about the demo: worked out by karptui's own engines, not made up."""
+"""Messages and events of kube-scheduler and Karpenter in the demo, computed by karptui's own engines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORDS: Final = {"cpu": "Insufficient cpu", "memory": "Insufficient memory", "po
 
 
 def said_by_scheduler(pod: Manifest, machines: Sequence[Machine]) -> str:
-    """Return kube-scheduler's verdict on a pod that fits nowhere."""
+    """Return kube-scheduler's message about an unschedulable pod."""
     reasons: Counter[str] = Counter(_reason(pod, machine) for machine in machines)
     parts = ", ".join(
         f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda one: (-one[1], one[0]))
@@ -41,7 +41,7 @@ def _reason(pod: Manifest, machine: Machine) -> str:
         return "node(s) didn't match Pod's node affinity/selector"
     asked = asks(pod)
     short = next((word for name, word in _WORDS.items() if machine.free[name] < asked[name]), "")
-    # No node of the demo has a device left, and no volume of two zones has a place.
+    # In the demo all devices are in use, and no node is in both zones of a pod with volumes in two zones.
     devices = (name for one in spec["containers"] for name in one["resources"]["requests"] if "/" in name)
     device = next(devices, "")
     if short or device:
@@ -50,7 +50,7 @@ def _reason(pod: Manifest, machine: Machine) -> str:
 
 
 def with_verdict(pod: Manifest, machines: Sequence[Machine], since_ns: int) -> Manifest:
-    """Return a pending pod with what kube-scheduler says of it."""
+    """Return a pending pod with the condition that kube-scheduler sets."""
     return unschedulable(pod, said_by_scheduler(pod, machines), since_ns)
 
 

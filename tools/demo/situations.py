@@ -1,4 +1,4 @@
-"""What is going on in the demo when it opens: nodes coming and going, protected pods, budgets, pods that wait."""
+"""Situations at the start of the demo: starting and draining nodes, do-not-disrupt pods, budgets, pending pods."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ CI_JOBS: Final = (
     (144, 3),
     (118, 3),
 )
-"""Age in minutes, and which runner node."""
+"""Age in minutes and index of the runner node of each CI job."""
 
 
 def protect(machine: Machine) -> None:
-    """Somebody has put do-not-disrupt on the node itself."""
+    """Set do-not-disrupt on the node."""
     machine.node["metadata"]["annotations"] = {DO_NOT_DISRUPT: "true"}
 
 
 def cordon(machine: Machine) -> None:
-    """Somebody has cordoned the node."""
+    """Cordon the node."""
     machine.node["spec"]["unschedulable"] = True
     machine.node = tainted(machine.node, {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
     machine.is_spared = True
 
 
 def lose(machine: Machine, now_ns: int) -> None:
-    """Have the kubelet stop answering."""
+    """Make the node unreachable: its kubelet no longer posts a status."""
     since = now_ns - 6 * MINUTE_NS
     message = "Kubelet stopped posting node status."
     lost = condition("Ready", "Unknown", since, reason="NodeStatusUnknown", message=message)
@@ -69,20 +69,20 @@ def lose(machine: Machine, now_ns: int) -> None:
 
 
 def drift(machine: Machine, reason: str, now_ns: int) -> None:
-    """Have the claim no longer match what its pool or class asks for."""
+    """Set the condition Drifted on the NodeClaim."""
     assert machine.claim is not None
     machine.claim = with_condition(machine.claim, condition("Drifted", "True", now_ns - 19 * HOUR_NS, reason=reason))
 
 
 def settle(machine: Machine, now_ns: int, minutes: int) -> None:
-    """No pod has come or gone for long enough."""
+    """Set the condition Consolidatable: consolidateAfter has passed."""
     assert machine.claim is not None
     since = now_ns - minutes * MINUTE_NS
     machine.claim = with_condition(machine.claim, condition("Consolidatable", "True", since))
 
 
 def drain(machine: Machine, now_ns: int, minutes: int, *, grace_ns: int | None = None) -> None:
-    """Karpenter removes the node, and waits for its pods."""
+    """Make Karpenter drain the node."""
     assert machine.claim is not None
     began = now_ns - minutes * MINUTE_NS
     machine.node = terminating(tainted(machine.node, DISRUPTED), began, grace_seconds=0)
@@ -97,7 +97,7 @@ def drain(machine: Machine, now_ns: int, minutes: int, *, grace_ns: int | None =
 
 
 def disrupt(machine: Machine, now_ns: int) -> None:
-    """Karpenter has chosen the node and waits for its replacement."""
+    """Make Karpenter disrupt the node and wait for its replacement."""
     assert machine.claim is not None
     began = now_ns - 40 * 10**9
     machine.node = tainted(machine.node, DISRUPTED)
@@ -107,7 +107,7 @@ def disrupt(machine: Machine, now_ns: int) -> None:
 
 
 def initializing(machine: Machine) -> None:
-    """Have the node join, but not be ready for pods yet."""
+    """Make the node registered but not initialized."""
     assert machine.claim is not None
     labels = {
         key: value for key, value in machine.node["metadata"]["labels"].items() if not key.endswith("/initialized")
@@ -125,14 +125,14 @@ def initializing(machine: Machine) -> None:
 def without_node(
     machine: Machine, now_ns: int, *, stage: str, seconds: int, refused: tuple[str, str] = ("", "")
 ) -> Manifest:
-    """Return the machine's claim as it was before there was a node.
+    """Return the NodeClaim of a machine in an early stage, before its node exists.
 
     Args:
-        machine: whose claim; the node is not used.
-        now_ns: when.
-        stage: ``""`` is launching, ``Launched`` waits for the node to register.
-        seconds: age of the claim.
-        refused: reason and message of what keeps it from launching, as the AWS provider words them.
+        machine: the machine; only its NodeClaim is used.
+        now_ns: the current time.
+        stage: ``""`` if it is launching, ``Launched`` if its node has not registered.
+        seconds: age of the NodeClaim.
+        refused: reason and message of a failed launch, as in the AWS provider.
     """
     assert machine.claim is not None
     created = now_ns - seconds * 10**9
@@ -152,13 +152,13 @@ def without_node(
     else:
         labels = {key: labels[key] for key in ("karpenter.sh/nodepool", "karpenter.k8s.aws/ec2nodeclass")}
     meta = {**claim["metadata"], "creationTimestamp": stamp(created), "labels": labels}
-    # Of most the pods that they were made for are not recorded, and so neither is what they ask.
+    # Most recordings lack the pods of such NodeClaims, so there are no requests either.
     spec = {key: value for key, value in claim["spec"].items() if key != "resources"}
     return {**claim, "metadata": meta, "spec": spec, "status": status}
 
 
 def ci_pods(planter: Planter, rng: random.Random, machines: Sequence[Machine], now_ns: int) -> None:
-    """Add CI jobs: protected, on the runner nodes, four of them within the last hour on the same one."""
+    """Add CI jobs with do-not-disrupt on the runner nodes; four of the last hour are on the same node."""
     for index, (minutes, machine_index) in enumerate(CI_JOBS):
         created = now_ns - minutes * MINUTE_NS
         job, made = ci_job(rng, 4700 + index, created, "2h" if index % 5 == 4 else "true")
@@ -167,14 +167,14 @@ def ci_pods(planter: Planter, rng: random.Random, machines: Sequence[Machine], n
 
 
 def waiting_pods(planter: Planter, now_ns: int) -> list[Manifest]:
-    """Return pods that no node takes; nobody has said anything of them yet."""
+    """Return unschedulable pods, without messages of kube-scheduler and Karpenter yet."""
     trino = Workload("trino", "trino-worker", 3, 28_000, 245_760, "StatefulSet", ON_TRINO)
     gold = Workload("payments", "settle", 2, 500, 1024, options={"node_selector": {"company.io/tier": "gold"}})
     large = Workload("ml", "finetune", 1, 46_000, 131_072, "Job")
     workers = next(
         one for one in planter.objects if one["kind"] == "StatefulSet" and one["metadata"]["name"] == trino.name
     )
-    # The workers that wait are of a newer revision than those that run: the StatefulSet replaces none by itself.
+    # Pending workers have a newer revision than running ones: with OnDelete, the StatefulSet replaces no pod.
     workers["spec"] |= {
         "replicas": TRINO_RUNNING.replicas + trino.replicas,
         "template": pod_template(trino, workers["spec"]["selector"]["matchLabels"]),

@@ -1,4 +1,4 @@
-"""Troubles of the demo beside its main workload: GPUs, types sold out, volumes, weights that decide, churn."""
+"""Further problems of the demo: GPUs, insufficient capacity, volumes in two zones, NodePool weights, churn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_GPUS: Final = NO_CAPACITY.format(type="g5.2xlarge", zone="us-east-1a")
 
 
 def nodepools(rng: random.Random, now_ns: int) -> list[Manifest]:
-    """Return a pool that takes the same pods as general and comes after it by one, and one for GPUs."""
+    """Return a NodePool that fits the same pods as general but has a weight lower by one, and a NodePool for GPUs."""
     families = ("m7i", "c7i", "r7i", "m7a", "c7a", "r7a")
     return [
         a_pool(
@@ -62,7 +62,7 @@ def nodepools(rng: random.Random, now_ns: int) -> list[Manifest]:
 
 
 def device_plugin(rng: random.Random, now_ns: int) -> Manifest:
-    """Return the DaemonSet without which nodes have no GPUs."""
+    """Return the DaemonSet that registers the GPUs of nodes."""
     name, labels = "nvidia-device-plugin", {"app": "nvidia-device-plugin"}
     spec = pod_spec(
         cpu="50m",
@@ -83,9 +83,9 @@ def device_plugin(rng: random.Random, now_ns: int) -> Manifest:
 
 
 def machines(foundry: Foundry) -> list[Machine]:
-    """Return the last of the rounds, a spot node that is too large, one with a GPU, and one whose GPU is not there."""
+    """Return the node of the last ``rounds``, an oversized spot node, a GPU node, and a GPU node without its GPU."""
     latest = foundry.machine("general", "m6a.xlarge", age_ns=12 * MINUTE_NS, capacity_type="spot", zone_index=0)
-    # The last by name, where one key finds it.
+    # Its name is the last in order, so one key jumps to it.
     wide = foundry.machine(
         "general",
         "c7i.8xlarge",
@@ -100,7 +100,7 @@ def machines(foundry: Foundry) -> list[Machine]:
 
 
 def without_gpu(machine: Machine) -> None:
-    """Have the device plugin not start: the node is ready and has no GPU, and is never initialised."""
+    """Remove the GPU from a ready node, as if its device plugin did not start; the node is never initialized."""
     assert machine.claim is not None
     for amounts in (machine.node["status"]["capacity"], machine.node["status"]["allocatable"]):
         del amounts[GPU["key"]]
@@ -116,7 +116,7 @@ def without_gpu(machine: Machine) -> None:
 
 
 def crashed(pod: Manifest) -> Manifest:
-    """Return a pod whose container does not stay up."""
+    """Return the pod with containers in CrashLoopBackOff."""
     waiting = {"waiting": {"reason": "CrashLoopBackOff"}}
     statuses = [{**one, "ready": False, "state": waiting} for one in pod["status"]["containerStatuses"]]
     status = {**pod["status"], "containerStatuses": statuses}
@@ -126,7 +126,7 @@ def crashed(pod: Manifest) -> Manifest:
 
 
 class Troubles:
-    """Plants what runs on the machines, and what waits."""
+    """Makes the running and the pending pods of these problems."""
 
     def __init__(self, planter: Planter, rng: random.Random, now_ns: int) -> None:
         self._planter = planter
@@ -135,7 +135,7 @@ class Troubles:
         self._codec = Workload("media", "codec", 2, 6_000, 10_240, options=ON_C6A)
         self._models = Workload("ml", "llm", 3, 2_500, 8_192, "StatefulSet", ON_GPU)
         self._owners = [planter.controller(one) for one in (self._codec, self._models)]
-        # Planted when these are made, and put into their template as well.
+        # ``_pod`` adds the GPU to pods; their template gets it here.
         _with_gpu(self._owners[1]["spec"]["template"]["spec"])
 
     def _pod(self, workload: Workload, index: int, age_ns: int) -> Manifest:
@@ -146,7 +146,7 @@ class Troubles:
         return made
 
     def plant(self, found: Sequence[Machine]) -> None:
-        """Run what runs."""
+        """Add the running pods."""
         latest, wide, serving, _ = found
         self._planter.put(self._pod(self._models, 0, 8 * DAY_NS), serving)
         render = Workload("media", "render", 1, 24_500, 36_864, options={"node_selector": SPOT_ONLY})
@@ -158,19 +158,19 @@ class Troubles:
             self._planter.put(self._planter.new_pod(geo, tiles, index, self._now_ns - 11 * MINUTE_NS), latest)
 
     def arriving(self) -> list[Manifest]:
-        """Return pods whose node is on its way."""
+        """Return pods whose node is launching."""
         return [self._pod(self._codec, index, 56 * SECOND_NS) for index in range(2)]
 
     def limbo(self) -> Manifest:
-        """Return the pod that Karpenter has nominated for the node without its GPU."""
+        """Return the pod nominated for the node without its GPU."""
         return self._pod(self._models, 1, 32 * MINUTE_NS)
 
     def sold_out(self) -> Manifest:
-        """Return the pod for which EC2 has no machine."""
+        """Return the pod for which EC2 has insufficient capacity."""
         return self._pod(self._models, 2, 13 * MINUTE_NS)
 
     def torn(self) -> list[Manifest]:
-        """Return pods with two volumes that are in two zones."""
+        """Return pods with two volumes in different zones."""
         claims = ("orders-2024", "orders-2025")
         volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims]
         report = Workload("db", "report", 2, 500, 1_024, "Job", {"volumes": volumes})
@@ -178,7 +178,7 @@ class Troubles:
         return [self._planter.new_pod(report, owner, index, self._now_ns - 22 * MINUTE_NS) for index in range(2)]
 
     def volumes(self) -> Iterator[Manifest]:
-        """Yield what the claims of the torn pods are bound to."""
+        """Yield the StorageClass, PersistentVolumeClaims and PersistentVolumes of the torn pods."""
         made_ns = self._now_ns - 200 * DAY_NS
         yield {
             "apiVersion": "storage.k8s.io/v1",
@@ -219,16 +219,16 @@ def _with_gpu(spec: Manifest) -> None:
 
 
 def nominated(rng: random.Random, pod: Manifest, claim: Manifest, at_ns: int) -> Manifest:
-    """Return what Karpenter said of a pod once, and has not said again."""
+    """Return a nomination event that Karpenter published once."""
     node = claim["status"].get("nodeName")
     message = f"Pod should schedule on: nodeclaim/{claim['metadata']['name']}" + (f", node/{node}" if node else "")
     return event(pod, "Nominated", message, at_ns, uid=a_uid(rng))
 
 
 def refused_launches(rng: random.Random, pod: Manifest, now_ns: int) -> Iterator[Manifest]:
-    """Yield the NodeClaims that EC2 had no machine for, as events tell of them: Karpenter deletes each at once.
+    """Yield the events of NodeClaims that failed with insufficient capacity; Karpenter deletes each at once.
 
-    It tries again when it takes offerings for available again, three minutes later.
+    It retries after three minutes, when the offerings count as available again.
     """
     for minutes in (12, 9, 6, 3):
         at_ns = now_ns - minutes * MINUTE_NS + 20 * SECOND_NS
@@ -243,7 +243,7 @@ def refused_launches(rng: random.Random, pod: Manifest, now_ns: int) -> Iterator
 
 
 def rounds(rng: random.Random, last: Machine, now_ns: int) -> Iterator[Manifest]:
-    """Yield what Karpenter said of nodes of general that were replaced every nine minutes; the last is still there."""
+    """Yield the events of nodes in general that were replaced every nine minutes; the last one still exists."""
     assert last.claim is not None
     claims = [*(_gone(rng, "NodeClaim", f"general-{a_suffix(rng)}") for _ in range(5)), last.claim]
     for index, claim in enumerate(claims):
@@ -261,6 +261,6 @@ def rounds(rng: random.Random, last: Machine, now_ns: int) -> Iterator[Manifest]
 
 
 def _gone(rng: random.Random, kind: str, name: str, *, namespace: str = "") -> Manifest:
-    """Return as much of an object that is gone as an event says of it."""
+    """Return the minimal manifest of a deleted object that an event needs."""
     meta = metadata(name, uid=a_uid(rng), created_ns=0, namespace=namespace)
     return {"apiVersion": "karpenter.sh/v1" if kind == "NodeClaim" else "v1", "kind": kind, "metadata": meta}

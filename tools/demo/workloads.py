@@ -1,4 +1,4 @@
-"""Workloads of the demo, and where their pods run."""
+"""Workloads of the demo, and the placement of their pods."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ZONE: Final = "topology.kubernetes.io/zone"
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A controller and how many pods it has."""
+    """A controller and its number of pods."""
 
     namespace: str
     name: str
@@ -100,18 +100,18 @@ EDGE_PODS: Final = Workload("edge", "gateway", 8, 300, 512, options=AT_EDGE)
 
 
 class Planter:
-    """Makes the pods of workloads and finds nodes for them."""
+    """Makes the pods of workloads and places them on nodes."""
 
     def __init__(self, rng: random.Random, now_ns: int) -> None:
         self._rng = rng
         self._now_ns = now_ns
         self.objects: list[Manifest] = []
-        """Controllers and pods, in the order they were made."""
+        """Controllers and pods in creation order."""
         self.unplaced: list[Manifest] = []
-        """Pods that found no node; the demo should have none."""
+        """Pods that fit on no node; the demo should have none."""
 
     def controller(self, workload: Workload) -> Manifest:
-        """Add the controllers of a workload and return the one that owns the pods (for Jobs, its maker)."""
+        """Add the controllers of a workload; return the owner of its pods (for Jobs, the owner of the Job)."""
         labels = {"app": workload.name}
         created = self._now_ns - self._rng.randint(20, 140) * DAY_NS
         own = self._add(_controller(self._rng, workload, created, labels))
@@ -133,7 +133,7 @@ class Planter:
             self.place(made, machines)
 
     def new_pod(self, workload: Workload, owner: Manifest, index: int, created_ns: int) -> Manifest:
-        """Return a pod of a workload; Jobs get a Job of their own."""
+        """Return a pod of a workload; each pod of a Job workload gets its own Job."""
         name, own = f"{owner['metadata']['name']}-{a_suffix(self._rng)}", owner
         labels = dict(owner["metadata"]["labels"])
         if workload.kind == "StatefulSet":
@@ -154,7 +154,7 @@ class Planter:
         return pod(meta, _spec(workload, labels))
 
     def place(self, manifest: Manifest, machines: Sequence[Machine]) -> Machine | None:
-        """Add a pod, running on one of these machines if there is room."""
+        """Add a pod that runs on a random machine on which it fits, or add it to ``unplaced``."""
         fitting = [machine for machine in machines if fits(manifest, machine)]
         if not fitting:
             self.unplaced.append(self._add(manifest))
@@ -166,7 +166,7 @@ class Planter:
     def put(self, manifest: Manifest, machine: Machine, *, created_ns: int | None = None) -> Manifest:
         """Add a pod running on a machine."""
         created = created_ns if created_ns is not None else _created_ns(manifest, self._now_ns)
-        # No pod is older than its node, and none is so new that it could not be running yet.
+        # A pod is younger than its node, and old enough to be running.
         at = min(max(created, _created_ns(machine.node, self._now_ns) + 15 * 10**9), self._now_ns - 8 * 10**9)
         meta = {**manifest["metadata"], "creationTimestamp": stamp(at)}
         book(manifest, machine)
@@ -186,7 +186,7 @@ class Planter:
 
 
 def daemon_pod(rng: random.Random, daemonset: Manifest, node: Manifest) -> Manifest | None:
-    """Return the pod of a DaemonSet for a node, None where it does not run there."""
+    """Return the pod of a DaemonSet for a node, or None if it does not run there."""
     spec = daemonset["spec"]["template"]["spec"]
     labels = node["metadata"]["labels"]
     if not tolerates(spec, node["spec"].get("taints", ())):
@@ -198,7 +198,7 @@ def daemon_pod(rng: random.Random, daemonset: Manifest, node: Manifest) -> Manif
 
 
 def asks(manifest: Manifest) -> dict[str, int]:
-    """Return what a pod asks: millicores, bytes, slots."""
+    """Return the requests of a pod: millicores, bytes and pod slots."""
     requests = [container["resources"]["requests"] for container in manifest["spec"]["containers"]]
     return {
         "cpu": sum(parse_quantity(one["cpu"]).millis for one in requests),
@@ -208,7 +208,7 @@ def asks(manifest: Manifest) -> dict[str, int]:
 
 
 def fits(manifest: Manifest, machine: Machine) -> bool:
-    """Whether a pod has room on a machine and tolerates its taints."""
+    """Return whether a pod fits on a machine and tolerates its taints."""
     asked = asks(manifest)
     return (
         not machine.is_spared
@@ -218,13 +218,13 @@ def fits(manifest: Manifest, machine: Machine) -> bool:
 
 
 def book(manifest: Manifest, machine: Machine) -> None:
-    """Take a pod's requests off what is free."""
+    """Subtract the requests of a pod from the free resources."""
     for name, amount in asks(manifest).items():
         machine.free[name] -= amount
 
 
 def namespaces(rng: random.Random, names: Iterable[str], now_ns: int) -> Iterator[Manifest]:
-    """Return namespaces."""
+    """Return Namespace objects."""
     for name in sorted(set(names)):
         labels = {"kubernetes.io/metadata.name": name}
         meta = metadata(name, uid=a_uid(rng), created_ns=now_ns - 170 * DAY_NS, labels=labels)
@@ -251,7 +251,7 @@ def _controller(rng: random.Random, workload: Workload, created_ns: int, labels:
 
 
 def pod_template(workload: Workload, labels: Mapping[str, str]) -> Manifest:
-    """Return what a controller makes its pods of."""
+    """Return the pod template of a workload."""
     meta: Manifest = {"labels": dict(labels)}
     if workload.annotations:
         meta["annotations"] = dict(workload.annotations)
