@@ -148,7 +148,7 @@ class Drawn:
             self._program.press(key)
 
     def lacking(self, there: Truth) -> str:
-        """Return how the screen differs from the server, or an empty string."""
+        """Return a difference between the screen and the server, or an empty string."""
         with self._lock:
             lines = self._program.view.lines
         if not IS_LIVE.search(lines[0]):
