@@ -45,7 +45,7 @@ class Line(NamedTuple):
         return self.value["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
-class _Turned(Chance):
+class _StartingWith(Chance):
     """Starts with a given NodePool and decides everything else randomly."""
 
     def __init__(self, first: int, seed: int) -> None:
@@ -78,7 +78,7 @@ def cluster_at(lines: Iterable[Line], moment: datetime) -> list[Mapping[str, Any
     return list(result.values())
 
 
-def permitted(snapshot: Mapping[str, Any], *, may_follow: bool) -> Iterator[Told]:
+def permitted_commands(snapshot: Mapping[str, Any], *, may_follow: bool) -> Iterator[Told]:
     """Yield the possible commands of the next pass, the likeliest first.
 
     Args:
@@ -88,7 +88,7 @@ def permitted(snapshot: Mapping[str, Any], *, may_follow: bool) -> Iterator[Told
     prepared = load(snapshot)
     fleet = observed_fleet(prepared)
     for after in (None, Method.MULTI_NODE) if may_follow else (None,):
-        for chance in (LIKELIEST, *(_Turned(*drawn) for drawn in product(range(len(fleet.pools)), range(DRAWN)))):
+        for chance in (LIKELIEST, *(_StartingWith(*drawn) for drawn in product(range(len(fleet.pools)), range(DRAWN)))):
             simulator = EngineSimulator(prepared, fleet, is_brief=True)
             acting = next_pass(prepared, fleet, simulator, after=after, chance=chance).acting
             for command in acting.commands if acting is not None else ():
@@ -96,7 +96,7 @@ def permitted(snapshot: Mapping[str, Any], *, may_follow: bool) -> Iterator[Told
                 yield str(acting.method.reason) if acting is not None else "", str(command.decision), names
 
 
-def _as_remembered(value: Mapping[str, Any], captured: str) -> Mapping[str, Any]:
+def _as_deleting(value: Mapping[str, Any], captured: str) -> Mapping[str, Any]:
     """Return a NodeClaim of a running command as deleting: Karpenter treats it so before it deletes the object."""
     conditions = value.get("status", {}).get("conditions", ()) if value["kind"] == "NodeClaim" else ()
     if not any(condition["type"] == "DisruptionReason" and condition["status"] == "True" for condition in conditions):
@@ -104,7 +104,9 @@ def _as_remembered(value: Mapping[str, Any], captured: str) -> Mapping[str, Any]
     return {**value, "metadata": {"deletionTimestamp": captured, **value["metadata"]}}
 
 
-def is_held(told: Told, begun: datetime, lines: Sequence[Line], like: Mapping[str, Any], *, may_follow: bool) -> bool:
+def is_permitted(
+    told: Told, begun: datetime, lines: Sequence[Line], like: Mapping[str, Any], *, may_follow: bool
+) -> bool:
     """Return whether Karpenter's rules permit a command at one of the possible starts of its pass.
 
     Args:
@@ -117,14 +119,14 @@ def is_held(told: Told, begun: datetime, lines: Sequence[Line], like: Mapping[st
     for seconds in SECONDS_BEFORE:
         moment = begun - timedelta(seconds=seconds)
         captured = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        objects = [_as_remembered(manifest, captured) for manifest in cluster_at(lines, moment)]
+        objects = [_as_deleting(manifest, captured) for manifest in cluster_at(lines, moment)]
         snapshot = {**like, "capturedAt": captured, "objects": objects}
-        if told in permitted(snapshot, may_follow=may_follow):
+        if told in permitted_commands(snapshot, may_follow=may_follow):
             return True
     return False
 
 
-def not_held(folder: Path, seed: int) -> list[int]:
+def not_permitted(folder: Path, seed: int) -> list[int]:
     """Return the numbers (from 1) of the commands of a fleet that the rules do not permit."""
     like, logged = (json.loads((folder / f"{seed}-{name}.json").read_text()) for name in ("before", "commands"))
     with (folder / f"{seed}-watch.jsonl").open() as text:
@@ -137,7 +139,7 @@ def not_held(folder: Path, seed: int) -> list[int]:
         begun = at - timedelta(seconds=0 if reason == "Drifted" else VALIDATION)
         names = tuple(sorted(str(node["Node"]["name"]) for node in result["disrupted-nodes"]))
         waited = last is not None and begun - last >= timedelta(seconds=VALIDATION)
-        if not is_held((reason, str(result["decision"]), names), begun, lines, like, may_follow=waited):
+        if not is_permitted((reason, str(result["decision"]), names), begun, lines, like, may_follow=waited):
             numbers.append(place)
         last = at
     return numbers

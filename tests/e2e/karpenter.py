@@ -149,7 +149,7 @@ def running(
 
 
 @contextmanager
-def living(
+def running_cluster(
     plane: ControlPlane, binary: Path, folder: Path, pools: Iterable[Mapping[str, Any]]
 ) -> Iterator[tuple[LiveCluster, Karpenter]]:
     """Run Karpenter in this context, with ready NodePools; snapshots are written to ``folder``."""
@@ -270,7 +270,7 @@ class LiveCluster:
     def until_answered(self, pods: Iterable[str]) -> None:
         """Wait until Karpenter has reported a nomination or a failure for each pod."""
         wanted = set(pods)
-        self.until(lambda: wanted <= self.nominations().keys(), "all pods answered")
+        self.until(lambda: wanted <= self.nominations().keys(), "every pod has a nomination or a failure")
 
     def mark_unschedulable(self, pods: Iterable[str]) -> None:
         """Set kube-scheduler's condition for unschedulable pods: Karpenter ignores pods without it."""
@@ -289,8 +289,8 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def answered(path: Path, *, disruption: bool = False) -> dict[str, Any]:
-    """Return karptui's answer to a snapshot."""
+def simulated(path: Path, *, disruption: bool = False) -> dict[str, Any]:
+    """Return karptui's simulation of a snapshot."""
     fixed_form = answer(SnapshotReader(), str(path), disruption=disruption).fixed_form
     assert "error" not in fixed_form, fixed_form
     return fixed_form

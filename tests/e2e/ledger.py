@@ -30,7 +30,7 @@ from karptui.sources.snapshot.instance_types import Catalogs
 from tests.builders.manifests import one_of
 
 from .control_plane import ControlPlane, find_assets
-from .karpenter import CAPACITY_TYPE, PODS, ZONE, LiveCluster, instance_types, living
+from .karpenter import CAPACITY_TYPE, PODS, ZONE, LiveCluster, instance_types, running_cluster
 from .test_live_karpenter import _spread, a_pool, pods
 
 POLL_SECONDS = 0.5
@@ -70,7 +70,7 @@ def main() -> int:
 
 def _entries(plane: ControlPlane, binary: Path, seconds: float, seed: int) -> Iterator[LedgerEntry]:
     pools = (_consolidated(a_pool("general")), _consolidated(a_pool("spot", weight=50, team="batch")))
-    with tempfile.TemporaryDirectory() as folder, living(plane, binary, Path(folder), pools) as (live, _):
+    with tempfile.TemporaryDirectory() as folder, running_cluster(plane, binary, Path(folder), pools) as (live, _):
         ended = threading.Event()
         for work in (lambda: _run_kubelets(live, ended), lambda: _change_load(live, ended, random.Random(seed))):
             threading.Thread(target=work, daemon=True).start()

@@ -40,7 +40,7 @@ from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZON
 from karptui.sources.metrics.reading import read_metrics
 from tests.goldens_loading import load
 
-from .decisions import not_held
+from .decisions import not_permitted
 from .fleets import fleet_types, make_fleet
 from .servers.build import MODELLED
 from .whole_cluster import WholeCluster, whole_cluster
@@ -71,7 +71,7 @@ class End(NamedTuple):
     """Reason, decision and nodes of each; a node launched later is given by its NodePool and type."""
     survivors: frozenset[str]
     """Nodes from the start that still exist."""
-    looks: Mapping[str, str]
+    equivalence_keys: Mapping[str, str]
     """Equivalence key of each node from the start; Karpenter may pick any node with an equal key."""
     shapes: Counter[tuple[str, str]]
     """NodePool and type of every node."""
@@ -81,7 +81,7 @@ class End(NamedTuple):
     seconds: float
 
 
-class _Watched(Play):
+class _RecordedPlay(Play):
     """A forecast that records the NodePool, type and zone of every node, also of removed ones."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
@@ -105,7 +105,7 @@ def predicted(snapshot: Mapping[str, Any], seed: int, measured: float | None = N
     """
     prepared = load(snapshot)
     inventory, now_ns = prepared.inventory, prepared.now_ns
-    play = _Watched(
+    play = _RecordedPlay(
         inventory,
         prepared.given_types,
         prepared.settings,
@@ -130,10 +130,10 @@ def predicted(snapshot: Mapping[str, Any], seed: int, measured: float | None = N
     )
     last_ns = max((step.at_ns for step in played.steps), default=now_ns)
     kept = Counter((named(node.node), node.code) for node in kept_nodes(play.observation.fleet()))
-    return _end(commands, looks_of(snapshot), nodes, kept, (last_ns - now_ns) / 10**9), played
+    return _end(commands, equivalence_keys_of(snapshot), nodes, kept, (last_ns - now_ns) / 10**9), played
 
 
-def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[Mapping[str, Any]]) -> End:
+def real_end(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[Mapping[str, Any]]) -> End:
     """Return the end of the real cluster."""
     begun = _places(before)
     nodes = _places(after)
@@ -167,33 +167,33 @@ def lived(before: Mapping[str, Any], after: Mapping[str, Any], logged: Iterable[
     times = [datetime.fromisoformat(manifest["time"]) for manifest in result]
     first = datetime.fromisoformat(str(before["capturedAt"]))
     seconds = (times[-1] - first).total_seconds() if times else 0.0
-    return _end(commands, looks_of(before), nodes, kept, seconds)
+    return _end(commands, equivalence_keys_of(before), nodes, kept, seconds)
 
 
-def looks_of(snapshot: Mapping[str, Any]) -> dict[str, str]:
+def equivalence_keys_of(snapshot: Mapping[str, Any]) -> dict[str, str]:
     """Return the equivalence key of every node: NodePool, type, zone and pods."""
     pods: dict[str, Counter[str]] = {}
     for manifest in snapshot["objects"]:
         if manifest["kind"] == "Pod":
             pods.setdefault(manifest["spec"]["nodeName"], Counter())[manifest["metadata"]["labels"]["app"]] += 1
-    looks = {}
+    equivalence_keys = {}
     for name, (pool, kind, _, zone) in _places(snapshot).items():
         held = sorted(pods.get(name, Counter[str]()).items())
-        looks[name] = " ".join((pool, kind, zone, *(f"{app}:{count}" for app, count in held)))
-    return looks
+        equivalence_keys[name] = " ".join((pool, kind, zone, *(f"{app}:{count}" for app, count in held)))
+    return equivalence_keys
 
 
 def _end(
     commands: tuple[Told, ...],
-    looks: Mapping[str, str],
+    equivalence_keys: Mapping[str, str],
     nodes: Mapping[str, Place],
     kept: Counter[tuple[str, str]],
     seconds: float,
 ) -> End:
     return End(
         commands,
-        frozenset(nodes) & looks.keys(),
-        looks,
+        frozenset(nodes) & equivalence_keys.keys(),
+        equivalence_keys,
         Counter((pool, kind) for pool, kind, _, _ in nodes.values()),
         round(sum(_PRICES[place[1:]] for place in nodes.values()), 6),
         kept,
@@ -260,12 +260,12 @@ def compare(folder: Path, seed: int) -> Figures:
     """Compare a recording with its forecast."""
     before, after, logged = (json.loads((folder / f"{seed}-{name}.json").read_text()) for name in RECORDED)
     ends = [predicted(before, number, measured_before(folder, seed)) for number in range(SPREAD)]
-    real = lived(before, after, logged)
+    real = real_end(before, after, logged)
     plays, told = [end for end, _ in ends], likeliest([played for _, played in ends])
     ours = plays[told]
     alike = [_alike(end, real) for end in plays]
     prices = [end.price for end in plays]
-    left, right = (Counter(end.looks[name] for name in end.survivors) for end in (ours, real))
+    left, right = (Counter(end.equivalence_keys[name] for name in end.survivors) for end in (ours, real))
     return Figures(
         seed,
         len(_places(before)),
@@ -281,7 +281,7 @@ def compare(folder: Path, seed: int) -> Figures:
         ours.shapes == real.shapes,
         (min(prices), max(prices)),
         (ours.seconds, real.seconds),
-        (len(real.commands) - len(not_held(folder, seed)), len(real.commands)),
+        (len(real.commands) - len(not_permitted(folder, seed)), len(real.commands)),
     )
 
 
@@ -295,13 +295,13 @@ def measured_before(folder: Path, seed: int) -> float | None:
 
 def _alike(ours: End, real: End) -> int:
     """Return the number of equal commands before the first difference."""
-    pairs = zip(_by_looks(ours), _by_looks(real), strict=False)
+    pairs = zip(_by_equivalence(ours), _by_equivalence(real), strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _by_looks(end: End) -> list[Told]:
+def _by_equivalence(end: End) -> list[Told]:
     return [
-        (reason, decision, tuple(sorted(end.looks.get(name, name) for name in nodes)))
+        (reason, decision, tuple(sorted(end.equivalence_keys.get(name, name) for name in nodes)))
         for reason, decision, nodes in end.commands
     ]
 

@@ -68,7 +68,7 @@ def plane(start_plane: Callable[..., ControlPlane], log: Path) -> Iterator[Contr
         "--audit-log-mode=blocking-strict",
     )
     with LoopbackServer(review, tls=server_tls()) as webhook:
-        furnish(Client(plane), webhook.port)
+        create_objects(Client(plane), webhook.port)
         yield plane
 
 
@@ -76,7 +76,7 @@ MAIN = [{"name": "main", "image": "x"}]
 WEB = {"app": "web"}
 DENIED = "!has(object.spec.unschedulable) || object.metadata.labels['kept'] != 'True'"
 GENERAL = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}
-FURNITURE: list[tuple[str, dict[str, Any]]] = [
+OBJECTS: list[tuple[str, dict[str, Any]]] = [
     ("/api/v1/namespaces", {"metadata": {"name": "web"}}),
     *(("/api/v1/nodes", {"metadata": {"name": name, "labels": {"kept": str(name == "n2")}}}) for name in ("n1", "n2")),
     *(("/api/v1/namespaces/web/pods",
@@ -103,12 +103,12 @@ FURNITURE: list[tuple[str, dict[str, Any]]] = [
 """Paths of collections with the objects to create in them, an admission policy included."""
 
 
-def furnish(client: Client, webhook_port: int) -> None:
+def create_objects(client: Client, webhook_port: int) -> None:
     """Create objects to act on, two users, an admission policy and a webhook."""
     install_definitions(client)
     client.allow("operator", [*RULES, *ACTIONS])
     client.allow("reader", RULES)
-    for path, document in FURNITURE:
+    for path, document in OBJECTS:
         client.request("POST", path, document)
     # The server evicts pods that do not run yet, whatever their budget says.
     running = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
@@ -130,7 +130,7 @@ def furnish(client: Client, webhook_port: int) -> None:
         time.sleep(0.1)
 
 
-class Doing:
+class ActionCommand:
     """Runs `karptui do` as a user, and returns its exit status and output."""
 
     def __init__(self, plane: ControlPlane, capsys: pytest.CaptureFixture[str], audit: Path) -> None:
@@ -154,17 +154,17 @@ def do(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> Doing:
+) -> ActionCommand:
     monkeypatch.setattr("karptui.session.actions.audit_file", lambda: tmp_path / "audit.jsonl")
     monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
     WEBHOOK.clear()
-    return Doing(plane, capsys, tmp_path / "audit.jsonl")
+    return ActionCommand(plane, capsys, tmp_path / "audit.jsonl")
 
 
-KEPT = ("Accept", "Authorization", "Content-Type", "Impersonate-User")
+RELAYED_HEADERS = ("Accept", "Authorization", "Content-Type", "Impersonate-User")
 
 
-def sent(log: Path) -> list[tuple[str, str, str]]:
+def sent_changes(log: Path) -> list[tuple[str, str, str]]:
     """Return the user's real changes (no reads, reviews or dry runs), from the audit log of the API server."""
     entries = map(json.loads, log.read_text().splitlines())
     return [
@@ -182,10 +182,10 @@ VERBS = {"PATCH": "patch", "DELETE": "delete", "POST": "create"}
 
 
 def test_every_action_works_with_the_documented_role_and_is_in_both_audit_logs(
-    do: Doing, log: Path, tmp_path: Path
+    do: ActionCommand, log: Path, tmp_path: Path
 ) -> None:
     client = Client(do.plane)
-    already = len(sent(log))
+    already = len(sent_changes(log))
     assert do("cordon", "n1")[0] == 0
     assert client.request("GET", NODE)["spec"]["unschedulable"] is True
     assert do("uncordon", "n1")[0] == 0
@@ -217,18 +217,18 @@ def test_every_action_works_with_the_documented_role_and_is_in_both_audit_logs(
     assert (pool["spec"]["limits"], pool["spec"]["weight"]) == ({"cpu": 10}, 10)
     ours = [line for line in do.recorded() if line["phase"] == "after"]
     assert {line["user"] for line in ours} == {"operator"}
-    assert [(VERBS[line["method"]], line["path"], line["outcome"]) for line in ours] == sent(log)[already:]
+    assert [(VERBS[line["method"]], line["path"], line["outcome"]) for line in ours] == sent_changes(log)[already:]
     assert len(ours) == 11
 
 
-def test_without_confirmation_only_dry_runs_are_sent(do: Doing, log: Path) -> None:
+def test_without_confirmation_only_dry_runs_are_sent(do: ActionCommand, log: Path) -> None:
     client = Client(do.plane)
-    before = client.request("GET", NODE), client.keys("/api/v1/pods"), client.keys(CLAIMS), sent(log)
+    before = client.request("GET", NODE), client.keys("/api/v1/pods"), client.keys(CLAIMS), sent_changes(log)
     for words in (("cordon", "n1"), ("evict", "web/c"), ("delete", "general-b"), ("do-not-repair", "n1")):
         status, text = do(*words, yes=False)
         assert status == 0, text
         assert "server's dry run: accepted" in text
-    assert (client.request("GET", NODE), client.keys("/api/v1/pods"), client.keys(CLAIMS), sent(log)) == before
+    assert (client.request("GET", NODE), client.keys("/api/v1/pods"), client.keys(CLAIMS), sent_changes(log)) == before
     assert do.recorded() == []
 
 
@@ -239,7 +239,7 @@ def test_without_confirmation_only_dry_runs_are_sent(do: Doing, log: Path) -> No
     (("scale", "deploy/web/web", "--replicas", "0"), "patch deployments.apps/scale in web"),
 ])  # fmt: skip
 def test_with_the_role_of_a_reader_the_missing_permission_is_named(
-    do: Doing, words: tuple[str, ...], missing: str
+    do: ActionCommand, words: tuple[str, ...], missing: str
 ) -> None:
     status, text = do(*words, user="reader")
     assert status == 1
@@ -247,7 +247,7 @@ def test_with_the_role_of_a_reader_the_missing_permission_is_named(
     assert do.recorded() == []
 
 
-def test_an_admission_policy_a_webhook_and_a_budget_are_quoted(do: Doing) -> None:
+def test_an_admission_policy_a_webhook_and_a_budget_are_quoted(do: ActionCommand) -> None:
     status, text = do("cordon", "n2")
     assert status == 1
     assert "ValidatingAdmissionPolicy 'kept' with binding 'kept' denied request: this node is kept" in text
@@ -262,7 +262,7 @@ def test_an_admission_policy_a_webhook_and_a_budget_are_quoted(do: Doing) -> Non
     assert do.recorded() == []
 
 
-def test_a_webhook_that_denies_only_the_real_request_is_recorded(do: Doing) -> None:
+def test_a_webhook_that_denies_only_the_real_request_is_recorded(do: ActionCommand) -> None:
     WEBHOOK.append(lambda asked: bool(asked["dryRun"]))
     status, text = do("delete", "general-b", "--confirm", "general-b")
     assert status == 1
@@ -272,7 +272,7 @@ def test_a_webhook_that_denies_only_the_real_request_is_recorded(do: Doing) -> N
     assert "general-b" in Client(do.plane).keys(CLAIMS)
 
 
-def test_applying_a_field_of_another_manager_is_a_conflict(do: Doing, tmp_path: Path) -> None:
+def test_applying_a_field_of_another_manager_is_a_conflict(do: ActionCommand, tmp_path: Path) -> None:
     file = tmp_path / "pool.yaml"
     head = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
     file.write_text(f"{head}spec: {{weight: 20}}\n")
@@ -290,7 +290,7 @@ def test_applying_a_field_of_another_manager_is_a_conflict(do: Doing, tmp_path: 
     assert do.recorded() == []
 
 
-def test_an_action_is_reported_as_failed_if_the_server_dies_during_the_request(do: Doing) -> None:
+def test_an_action_is_reported_as_failed_if_the_server_dies_during_the_request(do: ActionCommand) -> None:
     def die(asked: dict[str, Any]) -> bool:
         if not asked["dryRun"]:
             do.plane.kill_server()
@@ -307,12 +307,12 @@ def test_an_action_is_reported_as_failed_if_the_server_dies_during_the_request(d
     assert "general-b" in Client(do.plane).keys(CLAIMS)
 
 
-def test_the_outcome_is_looked_up_if_the_answer_is_lost(do: Doing) -> None:
+def test_the_outcome_is_looked_up_if_the_answer_is_lost(do: ActionCommand) -> None:
     pool = urllib3.PoolManager(ca_certs=str(do.plane.folder / "pki" / "apiserver.crt"), retries=False)
 
     def relay(call: Call) -> None:
         url = f"{do.plane.url}{call.path}?{urlencode(call.query)}"
-        headers = {name: call.headers[name] for name in KEPT if name in call.headers}
+        headers = {name: call.headers[name] for name in RELAYED_HEADERS if name in call.headers}
         answer = pool.request(call.method, url, headers=headers, body=call.body or None)
         if call.method == "PATCH" and "dryRun" not in call.query:
             call.cut()

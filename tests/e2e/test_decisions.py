@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from .decisions import Line, cluster_at, is_held, read_lines
+from .decisions import Line, cluster_at, is_permitted, read_lines
 from .fleets import fleet_types
 from .karpenter import CAPACITY_TYPE, ZONE
 
@@ -86,7 +86,7 @@ def test_only_commands_that_the_rules_permit_are_accepted() -> None:
     def accepted(*told: str, after: float = 10) -> bool:
         reason, decision, *nodes = told
         begun = BEGAN + timedelta(seconds=after)
-        return is_held((reason, decision, tuple(nodes)), begun, lines, LIKE, may_follow=True)
+        return is_permitted((reason, decision, tuple(nodes)), begun, lines, LIKE, may_follow=True)
 
     assert accepted("Empty", "delete", "node-1")
     assert accepted("Empty", "delete", "node-2"), "equal nodes are deleted in any order"

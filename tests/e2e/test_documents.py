@@ -30,7 +30,7 @@ pytestmark = pytest.mark.apiserver
 MUTATIONS = 70
 """Number of mutations per kind."""
 
-APART = [
+UNIQUELY_NAMED = [
     {**manifest, "metadata": {**manifest["metadata"], "name": f"documents-{manifest['metadata']['name']}"}}
     for manifest in OBJECTS
 ]
@@ -42,7 +42,7 @@ def plane_with_karpenter(karpenter_plane: ControlPlane) -> ControlPlane:
     return karpenter_plane
 
 
-def answer(client: Client, method: str, path: str, body: Any) -> str:
+def server_errors(client: Client, method: str, path: str, body: Any) -> str:
     """Return the error of the API server; empty if it accepts the object."""
     reply = client.request(method, f"{path}?dryRun=All&fieldValidation=Strict", body, expect=None)
     if isinstance(reply, dict) and reply.get("kind") == body["kind"]:
@@ -50,7 +50,7 @@ def answer(client: Client, method: str, path: str, body: Any) -> str:
     return str(reply["message"]) if isinstance(reply, dict) else str(reply)
 
 
-def own_answer(body: dict[str, Any], old: dict[str, Any] | None = None) -> str:
+def editor_errors(body: dict[str, Any], old: dict[str, Any] | None = None) -> str:
     """Return the errors of the editor; empty if it accepts the object."""
     kind = present(shipped_schemas().get(body["apiVersion"], body["kind"]))
     violations, unchecked = object_violations(body, kind, old)
@@ -65,11 +65,11 @@ def differences(client: Client, base: dict[str, Any], *, is_update: bool) -> Ite
     for seed in range(MUTATIONS):
         body, done = mutate(base, seed)
         if is_update:
-            theirs = answer(client, "PUT", f"{path}/{base['metadata']['name']}", body)
-            ours = own_answer(body, base)
+            theirs = server_errors(client, "PUT", f"{path}/{base['metadata']['name']}", body)
+            ours = editor_errors(body, base)
         else:
-            theirs = answer(client, "POST", path, body)
-            ours = own_answer(body)
+            theirs = server_errors(client, "POST", path, body)
+            ours = editor_errors(body)
         if bool(theirs) != bool(ours):
             yield f"seed {seed}: {done}\n  server: {theirs or 'takes it'}\n  editor: {ours or 'takes it'}"
 
@@ -81,13 +81,13 @@ def stored(client: Client, kind: KindSchema, base: dict[str, Any]) -> Iterator[d
     client.request("DELETE", f"{collection(kind)}/{base['metadata']['name']}")
 
 
-@pytest.mark.parametrize("base", APART, ids=lambda base: base["kind"])
+@pytest.mark.parametrize("base", UNIQUELY_NAMED, ids=lambda base: base["kind"])
 def test_editor_and_server_agree_on_new_objects(client: Client, base: dict[str, Any]) -> None:
     texts = list(differences(client, base, is_update=False))
     assert not texts, "\n".join(texts)
 
 
-@pytest.mark.parametrize("base", APART, ids=lambda base: base["kind"])
+@pytest.mark.parametrize("base", UNIQUELY_NAMED, ids=lambda base: base["kind"])
 def test_editor_and_server_agree_on_changes(client: Client, base: dict[str, Any]) -> None:
     kind = present(shipped_schemas().get(base["apiVersion"], base["kind"]))
     with stored(client, kind, base) as there:
@@ -103,9 +103,9 @@ def test_the_editor_rejects_kubernetes_objects_only_if_the_server_does(client: C
     refused, result = 0, []
     for seed in range(2 * MUTATIONS):
         body, done = mutate(base, seed)
-        ours = own_answer(body)
+        ours = editor_errors(body)
         refused += bool(ours)
-        if ours and not answer(client, "POST", collection(kind), body):
+        if ours and not server_errors(client, "POST", collection(kind), body):
             result.append(f"seed {seed}: {done}\n  editor: {ours}")
     assert refused > MUTATIONS / 2
     assert not result, "\n".join(result)
@@ -118,7 +118,7 @@ def test_strategic_patches_produce_the_edited_object(client: Client) -> None:
     with stored(client, kind, DEPLOYMENT):
         for seed in range(3 * MUTATIONS):
             body, done = mutate(DEPLOYMENT, seed)
-            if answer(client, "PUT", path, body):
+            if server_errors(client, "PUT", path, body):
                 continue
             taken += 1
             wanted = client.request("PUT", f"{path}?dryRun=All", body)["spec"]

@@ -37,7 +37,7 @@ def client(plane: ControlPlane) -> Client:
 
 
 @pytest.fixture(autouse=True)
-def _asked_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflectors, "CHECK_SECONDS", 0.5)
     monkeypatch.setattr(reflectors, "RECHECK_SECONDS", 0.5)
     monkeypatch.setattr(reflectors, "QUIET_SECONDS", 1.0)
@@ -48,7 +48,7 @@ def is_settled(mailbox: WatchedMailbox) -> bool:
     return bool(mailbox.statuses) and all(status.phase in SETTLED for status in mailbox.statuses.values())
 
 
-def until_true(mailbox: WatchedMailbox, client: Client) -> None:
+def until_equal(mailbox: WatchedMailbox, client: Client) -> None:
     """Wait until the mailbox has the objects of the server and every kind is settled."""
     mailbox.until(lambda: is_settled(mailbox), SECONDS)
     for kind, path in ((Kind.NODE, NODES_PATH), (Kind.POD, PODS_PATH)):
@@ -57,7 +57,7 @@ def until_true(mailbox: WatchedMailbox, client: Client) -> None:
         mailbox.until(lambda kind=kind, there=there: mailbox.keys(kind) == there, SECONDS)  # type: ignore[misc]
 
 
-def stopped(plane: ControlPlane, change: Callable[[], object]) -> None:
+def while_stopped(plane: ControlPlane, change: Callable[[], object]) -> None:
     """Stop the server and etcd, call ``change``, and start both again."""
     plane.kill_server()
     plane.kill_etcd()
@@ -78,27 +78,27 @@ def test_a_restore_leaves_no_deleted_objects(
     plane: ControlPlane, client: Client, backup: Path, record_property: Callable[[str, object], None]
 ) -> None:
     with following(plane) as (_, mailbox):
-        until_true(mailbox, client)
+        until_equal(mailbox, client)
         client.create(PODS_PATH, (a_pod(f"phantom-{i}", f"node-{i % 5}") for i in range(30)))
-        until_true(mailbox, client)
+        until_equal(mailbox, client)
         assert sum("phantom" in key for key in mailbox.keys(Kind.POD)) == 30
-        stopped(plane, lambda: plane.restore(backup))
+        while_stopped(plane, lambda: plane.restore(backup))
         began = time.monotonic()
         mailbox.until(lambda: not any("phantom" in key for key in mailbox.keys(Kind.POD)), SECONDS)
         record_property("seconds_to_truth", time.monotonic() - began)
-        until_true(mailbox, client)
+        until_equal(mailbox, client)
         client.request("POST", PODS_PATH, a_pod("arrival", "node-1"))
         mailbox.until(lambda: "default/arrival" in mailbox.keys(Kind.POD), SECONDS)
 
 
 @pytest.fixture
-def away(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+def out_of_reach(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Return an event that, once set, makes the server unreachable for every list and watch."""
-    away = threading.Event()
+    out_of_reach = threading.Event()
 
     def within_reach(ask: Callable[..., object]) -> Callable[..., object]:
         def asked(*arguments: object, **options: object) -> object:
-            if away.is_set():
+            if out_of_reach.is_set():
                 raise UnreachableError("out of reach")
             return ask(*arguments, **options)
 
@@ -106,24 +106,24 @@ def away(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
     for name in ("page", "_listed", "_stream"):
         monkeypatch.setattr(Collection, name, within_reach(getattr(Collection, name)))
-    return away
+    return out_of_reach
 
 
 def test_a_restore_with_higher_versions_leaves_no_deleted_objects(
-    plane: ControlPlane, client: Client, backup: Path, away: threading.Event
+    plane: ControlPlane, client: Client, backup: Path, out_of_reach: threading.Event
 ) -> None:
     """karptui reconnects only when the restored etcd has a higher revision than the lost one."""
     with following(plane) as (source, mailbox):
-        until_true(mailbox, client)
+        until_equal(mailbox, client)
         client.create(PODS_PATH, (a_pod(f"phantom-{i}", f"node-{i % 5}") for i in range(30)))
-        until_true(mailbox, client)
-        away.set()
-        stopped(plane, lambda: plane.restore(backup))
+        until_equal(mailbox, client)
+        out_of_reach.set()
+        while_stopped(plane, lambda: plane.restore(backup))
         client.create(PODS_PATH, (a_pod(f"later-{i}", f"node-{i % 5}") for i in range(100)))
-        away.clear()
+        out_of_reach.clear()
         source.refresh()
         mailbox.until(lambda: not any("phantom" in key for key in mailbox.keys(Kind.POD)), SECONDS)
-        until_true(mailbox, client)
+        until_equal(mailbox, client)
         assert any("has another history of" in status.last_error for status in mailbox.history)
 
 
@@ -132,7 +132,7 @@ def test_nothing_is_live_while_a_process_is_frozen(
     plane: ControlPlane, client: Client, process: str, record_property: Callable[[str, object], None]
 ) -> None:
     with following(plane) as (_, mailbox):
-        until_true(mailbox, client)
+        until_equal(mailbox, client)
         plane.freeze(process)
         try:
             began = time.monotonic()
@@ -143,7 +143,7 @@ def test_nothing_is_live_while_a_process_is_frozen(
             plane.thaw(process)
         plane.await_server()
         began = time.monotonic()
-        until_true(mailbox, client)
+        until_equal(mailbox, client)
         record_property("seconds_to_live", time.monotonic() - began)
 
 
@@ -151,7 +151,7 @@ def test_refresh_tries_every_kind_at_once_and_recovers_a_compacted_watch_positio
     plane: ControlPlane, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with following(plane) as (source, mailbox):
-        until_true(mailbox, client)
+        until_equal(mailbox, client)
         plane.kill_server()
         mailbox.until(lambda: all(status.phase is not Phase.LIVE for status in mailbox.statuses.values()), SECONDS)
         with monkeypatch.context() as patch:
@@ -170,7 +170,7 @@ def test_refresh_tries_every_kind_at_once_and_recovers_a_compacted_watch_positio
         plane.start_server()
         client.request("DELETE", f"{PODS_PATH}/steady-3")
         source.refresh()
-        until_true(mailbox, client)
+        until_equal(mailbox, client)
         assert any("no longer knows what changed in pods" in status.last_error for status in mailbox.history)
 
 
@@ -187,4 +187,4 @@ def test_a_granted_permission_is_noticed_within_seconds(
         seconds = time.monotonic() - began
         record_property("seconds_to_live", seconds)
         assert seconds < 20
-        until_true(mailbox, client)
+        until_equal(mailbox, client)

@@ -31,9 +31,9 @@ from .karpenter import (
     UNHEALTHY,
     ZONE,
     LiveCluster,
-    answered,
-    living,
     named,
+    running_cluster,
+    simulated,
     unschedulable,
 )
 
@@ -55,7 +55,7 @@ def cluster(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> It
         a_pool("small", limits={"cpu": "4"}, team="small"),
         *(a_pool(name, team=name, requirements=[one_of(CAPACITY_TYPE, "on-demand")]) for name in DISRUPTIONS),
     )
-    with living(plane, Path(BINARY), tmp_path_factory.mktemp("snapshots"), pools) as (livecluster, _):
+    with running_cluster(plane, Path(BINARY), tmp_path_factory.mktemp("snapshots"), pools) as (livecluster, _):
         yield livecluster
 
 
@@ -198,7 +198,7 @@ def test_placements_are_predicted(cluster: LiveCluster, record_property: Callabl
             if item["kind"] == "Pod" and item["metadata"]["name"] in names:
                 item["status"]["conditions"] = [unschedulable()]
 
-        predicted = predicted_placement(answered(cluster.snapshot(load, waits)))
+        predicted = predicted_placement(simulated(cluster.snapshot(load, waits)))
         cluster.mark_unschedulable(names)
         cluster.until_answered(names)
         real = real_placement(cluster, names)
@@ -276,7 +276,7 @@ def test_a_disruption_is_predicted(cluster: LiveCluster, pool: str) -> None:
     }
     before = {claim["metadata"]["name"]: claim for claim in _claims(cluster, pool)}
     path = release_and_snapshot(cluster, pool, release)
-    predicted = present(first_command(answered(path, disruption=True), pool, nodes))
+    predicted = present(first_command(simulated(path, disruption=True), pool, nodes))
     let_act(cluster, pool, release)
     reason, decision, candidates, replacements = predicted
     hit = {name for name, manifest in before.items() if manifest["status"]["nodeName"] in candidates}

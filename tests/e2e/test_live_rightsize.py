@@ -18,7 +18,7 @@ from karptui.cli.main import main
 from tests.builders.manifests import one_of
 
 from .control_plane import ControlPlane
-from .karpenter import CAPACITY_TYPE, CLAIMS, NODES, PODS, POOLS, ZONE, LiveCluster, instance_types, living
+from .karpenter import CAPACITY_TYPE, CLAIMS, NODES, PODS, POOLS, ZONE, LiveCluster, instance_types, running_cluster
 from .test_live_karpenter import BINARY, a_pool, pods
 
 pytestmark = [
@@ -38,7 +38,7 @@ def cluster(start_plane: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
     plane: ControlPlane = start_plane()
     pool = a_pool("general", requirements=[one_of(CAPACITY_TYPE, "on-demand"), one_of(ZONE, "test-zone-a")])
     pool["spec"]["disruption"] = {"consolidateAfter": "0s", "budgets": SHUT}
-    with living(plane, Path(BINARY), tmp_path_factory.mktemp("snapshots"), [pool]) as (livecluster, _):
+    with running_cluster(plane, Path(BINARY), tmp_path_factory.mktemp("snapshots"), [pool]) as (livecluster, _):
         yield livecluster
 
 

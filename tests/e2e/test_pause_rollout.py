@@ -18,7 +18,7 @@ import pytest
 from karptui.cli.main import main
 
 from .control_plane import ControlPlane
-from .karpenter import CLAIMS, HOSTNAME, PODS, POOLS, Karpenter, LiveCluster, living
+from .karpenter import CLAIMS, HOSTNAME, PODS, POOLS, Karpenter, LiveCluster, running_cluster
 from .test_live_karpenter import BINARY, DRIFT, _apart, a_pool, pods
 
 pytestmark = [
@@ -33,7 +33,7 @@ Live = tuple[LiveCluster, Karpenter]
 def live(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """Return a cluster with two NodePools, and its running Karpenter."""
     pools = [a_pool("paused", team="paused"), a_pool("rolling", team="rolling")]
-    with living(plane, Path(BINARY), tmp_path_factory.mktemp("snapshots"), pools) as (cluster, karpenter):
+    with running_cluster(plane, Path(BINARY), tmp_path_factory.mktemp("snapshots"), pools) as (cluster, karpenter):
         yield cluster, karpenter
 
 

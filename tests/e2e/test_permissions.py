@@ -79,7 +79,7 @@ def test_with_the_documented_role_everything_is_live(plane: ControlPlane, client
             read_nodes(source)
 
 
-def hidden_by(rule: dict[str, Any]) -> set[Kind]:
+def forbidden_without(rule: dict[str, Any]) -> set[Kind]:
     """Return the kinds that are forbidden without this rule."""
     group = rule["apiGroups"][0]
     kinds = {resource.kind for resource in FOLLOWED if resource.group == group and resource.plural in rule["resources"]}
@@ -87,15 +87,15 @@ def hidden_by(rule: dict[str, Any]) -> set[Kind]:
 
 
 def test_a_missing_rule_is_named(plane: ControlPlane, client: Client) -> None:
-    cases = [(rule, f"without-{at}") for at, rule in enumerate(RULES) if hidden_by(rule)]
+    cases = [(rule, f"without-{at}") for at, rule in enumerate(RULES) if forbidden_without(rule)]
     for rule, user in cases:
         client.allow(user, [manifest for manifest in RULES if manifest is not rule])
     assert len(cases) >= 8
     with ExitStack() as stack:
         opened = [stack.enter_context(following(plane, user)) for _, user in cases]
         for (rule, _), (source, mailbox) in zip(cases, opened, strict=True):
-            settle(source, mailbox, hidden_by(rule))
-            for kind in hidden_by(rule):
+            settle(source, mailbox, forbidden_without(rule))
+            for kind in forbidden_without(rule):
                 assert "no permission to list" in mailbox.statuses[kind].last_error
 
 
@@ -176,7 +176,7 @@ def test_the_controller_is_found_by_its_service_account_and_only_its_pods_are_qu
             client.request("DELETE", f"{LEASES.format(namespace)}/karpenter-leader-election")
 
 
-OWN_WORDS = {
+ARGUMENTS = {
     "explain": ["pool", "general"],
     "forward": ["--horizon", "10m"],
     "headroom": ["--most", "2"],
@@ -207,7 +207,7 @@ def test_the_documented_role_permits_every_command(
         settle(source, mailbox, set())
     refused = []
     for command in (command for command in COMMANDS if command not in ("audit", "completion", "do", "mcp", "watch")):
-        words = [command, *(["out.json"] if command == "record" else OWN_WORDS.get(command, []))]
+        words = [command, *(["out.json"] if command == "record" else ARGUMENTS.get(command, []))]
         with contextlib.suppress(SystemExit):
             main([*words, "--kubeconfig", plane.kubeconfig, "--as", "commands", "--no-aws"])
         _, error = capsys.readouterr()

@@ -18,7 +18,7 @@ from .karpenter import Karpenter
 from .whole_cluster import WholeCluster
 
 
-class _Listening(Client):
+class _RecordingClient(Client):
     """Fake client: accepts every request and passes it to ``hear``."""
 
     def __init__(self, hear: Callable[[str], None]) -> None:
@@ -45,7 +45,7 @@ def test_karpenter_is_suspended_while_budgets_are_changed(is_refused: bool) -> N
     karpenter = Karpenter(lambda number: told.append(signal.Signals(number).name), Path())
     fleet = make_fleet(4, 40)
     with pytest.raises(AssertionError if is_refused else RuntimeError):
-        WholeCluster(_Listening(hear), karpenter, "1.15.0", stopping).open_budgets(fleet)
+        WholeCluster(_RecordingClient(hear), karpenter, "1.15.0", stopping).open_budgets(fleet)
     opened = [f"PATCH {pool.name}" for pool in fleet.pools]
     assert told == ["SIGSTOP", *(opened[:1] if is_refused else opened), "SIGCONT"]
 

@@ -172,7 +172,7 @@ class WholeCluster:
             wanted = {app.name: app.replicas for app in fleet.apps if app.wave <= wave}
             # mypy has no type for a lambda with a value bound as its default.
             self.until(lambda wanted=wanted: self._is_settled(wanted), f"the pods of wave {wave} run")  # type: ignore[misc]
-        self._let_look(fleet)
+        self._let_simulate(fleet)
         for app in fleet.apps:
             self.client.request("PATCH", f"{DEPLOYMENTS}/{app.name}", {"spec": {"replicas": app.left}})
         drifting = {pool.name for pool in fleet.pools if pool.is_drifting}
@@ -205,7 +205,7 @@ class WholeCluster:
             _is_true(manifest, "Drifted") for manifest in drifted
         )
 
-    def _let_look(self, fleet: Fleet) -> None:
+    def _let_simulate(self, fleet: Fleet) -> None:
         """Let Karpenter simulate removals without a command, so that its metrics contain their duration."""
         self.until(lambda: self._is_due(set()), "every node is consolidatable")
         self._set_budgets(dict.fromkeys((pool.name for pool in fleet.pools), ONLY_FULL))
