@@ -137,7 +137,7 @@ def test_the_assumptions_name_a_node_with_a_foreign_finalizer() -> None:
     )
 
 
-def a_play(nodes: int, *looks: str) -> Played:
+def a_play(nodes: int, *keys_of_nodes: str) -> Played:
     steps = tuple(
         Step(
             at_ns=NOW_NS,
@@ -147,7 +147,7 @@ def a_play(nodes: int, *looks: str) -> Played:
             equivalence_keys=(look,),
             evictions=2,
         )
-        for look in looks
+        for look in keys_of_nodes
     )
     return Played(from_ns=NOW_NS, until_ns=NOW_NS, is_quiescent=True,
                   steps=(*steps, Step(at_ns=NOW_NS, kind=StepKind.BIND, nodes=(f"node-{nodes}",))),
@@ -181,7 +181,7 @@ def test_the_likeliest_forecast_is_shown_with_the_range_of_all_seeds() -> None:
     ],
 )
 def test_the_likeliest_forecast_follows_the_majority_at_each_command(plays: tuple[str, ...], expected: int) -> None:
-    assert likeliest([a_play(1, *looks) for looks in plays]) == expected
+    assert likeliest([a_play(1, *keys_of_nodes) for keys_of_nodes in plays]) == expected
 
 
 def a_start(number: int, seconds: int) -> NodeClaim:
@@ -227,8 +227,8 @@ def test_nodes_are_equivalent_by_nodepool_type_zone_and_pod_owners() -> None:
         for number, owner in enumerate(owners)
     ]
     likeness = NodeEquivalence(a_world(*pairs, pods=pods))
-    looks = {node.name: likeness.of(node.name, node.labels) for node, _ in pairs}
-    assert looks["one"] == looks["two"]
-    assert len({looks[name] for name in ("one", "other", "empty", "large")}) == 4
+    keys_of_nodes = {node.name: likeness.of(node.name, node.labels) for node, _ in pairs}
+    assert keys_of_nodes["one"] == keys_of_nodes["two"]
+    assert len({keys_of_nodes[name] for name in ("one", "other", "empty", "large")}) == 4
     late = a_node(name="late", instance_type="m5.large")
     assert NodeEquivalence(a_world()).of(late.name, late.labels) == "general m5.large"

@@ -133,10 +133,10 @@ def test_the_share_of_unhealthy_nodes_is_checked_again_after_changes() -> None:
 
 
 def test_unhealthy_nodes_are_checked_once_until_something_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = []
+    checked = []
 
     def counted(inventory: Inventory, settings: Settings) -> Mapping[str, HealthDeletion]:
-        looks.append(inventory)
+        checked.append(inventory)
         return health_deletions(inventory, settings)
 
     monkeypatch.setattr("karptui.forward.calendar.health_deletions", counted)
@@ -152,7 +152,7 @@ def test_unhealthy_nodes_are_checked_once_until_something_changes(monkeypatch: p
     while agenda.next_ns is not None and agenda.next_ns < NOW_NS + 24 * 60 * MINUTE_NS:
         agenda.advance()
         turns += 1
-    assert len(looks) == 1, "nothing has changed, so there is no second check"
+    assert len(checked) == 1, "nothing has changed, so there is no second check"
     assert turns < 20 + 24 * 12 + 1
     assert agenda.next_ns is not None, "later checks are still scheduled"
 

@@ -37,7 +37,7 @@ ORACLE = os.environ.get("KARPTUI_ORACLE", "")
 VERSION = os.environ.get("KARPTUI_ORACLE_VERSION", "")
 RUNS = 60
 HORIZON_NS = 6 * 3600 * 10**9
-MOST_LOOKS = 40
+MOST_PASSES = 40
 COSTS = "deletionCosts"
 
 pytestmark = [pytest.mark.oracle, pytest.mark.skipif(not ORACLE, reason="KARPTUI_ORACLE is not set")]
@@ -46,20 +46,22 @@ Manifest = dict[str, Any]
 
 def watched(play: Play, name: str, writer: Writer, folder: Path) -> dict[str, dict[str, Any]]:
     """Run a forecast, write a snapshot of each disruption pass, and return the decisions of each pass."""
-    looks: dict[str, dict[str, Any]] = {}
+    recorded_passes: dict[str, dict[str, Any]] = {}
     find = play.disruption.find
 
     def noted(after: Method | None = None) -> NextPass:
         next_pass = find(after)
-        if len(looks) < MOST_LOOKS:
-            look = f"{name}-{len(looks)}"
-            (folder / f"{look}.json").write_text(json.dumps(writer.write(look, play.world, play.now_ns)))
-            looks[look] = {"disruption": [method_json(result) for result in next_pass.results]}
+        if len(recorded_passes) < MOST_PASSES:
+            name_of_pass = f"{name}-{len(recorded_passes)}"
+            (folder / f"{name_of_pass}.json").write_text(
+                json.dumps(writer.write(name_of_pass, play.world, play.now_ns))
+            )
+            recorded_passes[name_of_pass] = {"disruption": [method_json(result) for result in next_pass.results]}
         return next_pass
 
     with patch.object(play.disruption, "find", noted):
         play.run()
-    return looks
+    return recorded_passes
 
 
 def test_every_disruption_pass_of_a_forecast_decides_as_karpenter(tmp_path: Path) -> None:
@@ -70,7 +72,7 @@ def test_every_disruption_pass_of_a_forecast_decides_as_karpenter(tmp_path: Path
         snapshot = FleetGenerator(name, VERSION).snapshot(name)
         prepared = load(snapshot)
         play = Play(prepared.inventory, prepared.given_types, prepared.settings, prepared.now_ns,
-                    until_ns=prepared.now_ns + HORIZON_NS, durations=INSTANT, most_commands=MOST_LOOKS)  # fmt: skip
+                    until_ns=prepared.now_ns + HORIZON_NS, durations=INSTANT, most_commands=MOST_PASSES)  # fmt: skip
         ours |= watched(play, name, Writer(snapshot, prepared.inventory), tmp_path)
     assert ours
     differing = never_given(ORACLE, ours, tmp_path, is_right, runs=RUNS)

@@ -379,26 +379,26 @@ def test_if_validation_fails_the_following_methods_are_tried() -> None:
     assert told[:2] == [(15, StepKind.REJECT, "Emptiness"), (15, StepKind.DISRUPT, "Drift")]
 
 
-def noted_looks(play: Play, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
+def recorded_passes(play: Play, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int]]:
     """Return a list that gets the time of each disruption pass and the number of non-terminating pods on node-1."""
-    find, looks = play.disruption.find, list[tuple[float, int]]()
+    find, passes = play.disruption.find, list[tuple[float, int]]()
 
     def noted(after: Method | None = None) -> NextPass:
         staying = [pod for pod in play.world.pods_on("node-1") if not pod.is_terminating]
-        looks.append(((play.now_ns - NOW_NS) / SECOND_NS, len(staying)))
+        passes.append(((play.now_ns - NOW_NS) / SECOND_NS, len(staying)))
         return find(after)
 
     monkeypatch.setattr(play.disruption, "find", noted)
-    return looks
+    return passes
 
 
 def test_the_next_command_is_searched_before_pods_of_the_first_are_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     pods = [a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="b", node="node-2", cpu="900m")]
     world = a_world(a_pair("node-1"), a_pair("node-2"), pods=pods)
     play = Play(world, TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=Durations())
-    looks = noted_looks(play, monkeypatch)
+    passes = recorded_passes(play, monkeypatch)
     play.run()
-    assert looks[:3] == [(0, 1), (15, 1), (25, 0)]
+    assert passes[:3] == [(0, 1), (15, 1), (25, 0)]
 
 
 def test_a_pass_takes_as_long_as_its_simulations() -> None:
@@ -420,9 +420,9 @@ def test_the_pause_between_passes_starts_when_a_long_pass_ends(monkeypatch: pyte
     world = a_world(a_pair("node-a"), a_pair("node-b"), pods=pods)
     durations = Durations(simulation_ns=4 * SECOND_NS)
     play = Play(world, TYPES, Settings(), NOW_NS, until_ns=NOW_NS + HOUR_NS, durations=durations)
-    looks = noted_looks(play, monkeypatch)
+    passes = recorded_passes(play, monkeypatch)
     play.run()
-    assert [at for at, _ in looks] == [0, 22], "both together, each alone (4 s each), and a pause of ten seconds"
+    assert [at for at, _ in passes] == [0, 22], "both together, each alone (4 s each), and a pause of ten seconds"
 
 
 def test_the_seed_decides_which_of_equal_nodes_is_deleted_first() -> None:

@@ -82,14 +82,14 @@ def test_a_recreated_pod_gets_new_claims_for_its_ephemeral_volumes(binding: str,
     assert journal.at(beginning, NOW_NS).claims == world.inventory.claims
 
 
-class Photographed(Play):
+class CopyingPlay(Play):
     """A forecast that keeps a copy of the cluster after every instant."""
 
-    photographs: dict[int, Inventory]
+    copies: dict[int, Inventory]
 
     def _note_moment(self) -> None:
         super()._note_moment()
-        self.photographs = {**vars(self).get("photographs", {}), self.now_ns: self.world.inventory}
+        self.copies = {**vars(self).get("copies", {}), self.now_ns: self.world.inventory}
 
 
 def by_key(inventory: Inventory) -> dict[str, dict[str, Any]]:
@@ -106,9 +106,9 @@ def test_the_journal_returns_the_cluster_of_any_instant() -> None:
     inventory = a_world(a_pair("node-1", is_large=True), a_pair("node-2"), pods=pods, pdbs=[a_pdb(allowed=1)])
     journal = Journal()
     until_ns = NOW_NS + HOUR_NS
-    play = Photographed(inventory, TYPES, Settings(), NOW_NS, until_ns=until_ns, durations=Durations(), journal=journal)
+    play = CopyingPlay(inventory, TYPES, Settings(), NOW_NS, until_ns=until_ns, durations=Durations(), journal=journal)
     played = play.run()
     assert {StepKind.READY, StepKind.BIND, StepKind.DRAIN} <= {step.kind for step in played.steps}
-    for at_ns, then in play.photographs.items():
+    for at_ns, then in play.copies.items():
         assert by_key(journal.at(inventory, at_ns)) == by_key(then)
     assert journal.at(inventory, NOW_NS - 1) is inventory

@@ -31,11 +31,11 @@ class ByNamespace(Grouping):
     NOTHING = "nothing"
 
 
-def headed(lines: Sequence[object], by: ByNamespace, folding: Folding) -> Sequence[object]:
+def with_heading(lines: Sequence[object], by: ByNamespace, folding: Folding) -> Sequence[object]:
     return [GroupHeading("all", tuple(lines), folding.hides("all")), *lines] if by.has_groups else lines
 
 
-class Held:
+class ReplaceableList:
     """A listing whose items the test can replace."""
 
     def __init__(self, sort: Sort | None = None) -> None:
@@ -60,7 +60,7 @@ def test_a_kept_value_is_computed_again_if_an_input_is_a_different_object() -> N
 
 
 def test_rows_follow_the_filter_and_the_sort_order() -> None:
-    held = Held(Sort("name"))
+    held = ReplaceableList(Sort("name"))
     listing = held.listing
     assert held.names() == ["web-0", "web-1", "web-2", "web-3"]
     assert listing.set_filter("ns=shop") == ""
@@ -72,7 +72,7 @@ def test_rows_follow_the_filter_and_the_sort_order() -> None:
 
 
 def test_an_invalid_filter_keeps_the_previous_one() -> None:
-    listing = Held().listing
+    listing = ReplaceableList().listing
     listing.set_filter("ns=shop")
     listing.begin_filter()
     assert "nothing" in listing.set_filter("cpu>nothing")
@@ -83,18 +83,18 @@ def test_an_invalid_filter_keeps_the_previous_one() -> None:
 
 @pytest.mark.parametrize(("text", "is_begun"), [("na", True), ("ns", True), ("n", False), ("shop", False), ("", False)])
 def test_the_beginning_of_a_field_name_is_recognized(text: str, is_begun: bool) -> None:
-    assert Held().listing.is_field_begun(text) is is_begun
+    assert ReplaceableList().listing.is_field_begun(text) is is_begun
 
 
 def test_as_time_passes_only_filters_by_age_are_applied_again() -> None:
-    held = Held()
+    held = ReplaceableList()
     first = held.listing.make(NOW_NS)
     later = held.listing.make(NOW_NS + MINUTE_NS)
     assert later.items is first.items
     assert later.now_ns == NOW_NS + MINUTE_NS
     held.items = tuple(held.items[:2])
     assert held.listing.make(NOW_NS).total == held.source.size() == 2
-    held = Held(Sort("name"))
+    held = ReplaceableList(Sort("name"))
     held.listing.set_filter("age<2m")
     assert held.names() == ["web-0", "web-1"]
     assert held.names(NOW_NS + MINUTE_NS) == ["web-0"]
@@ -103,7 +103,7 @@ def test_as_time_passes_only_filters_by_age_are_applied_again() -> None:
 def test_each_grouping_remembers_its_folding() -> None:
     groups: Groups[object, ByNamespace] = Groups(ByNamespace.NAMESPACE, ungrouped_text="not grouped")
     assert groups.text == "by namespace"
-    lines = headed([1, 2], groups.by, groups.folding)
+    lines = with_heading([1, 2], groups.by, groups.folding)
     groups.fold_all(lines)
     assert groups.folding.hides("all")
     groups.toggle("all")
@@ -112,7 +112,7 @@ def test_each_grouping_remembers_its_folding() -> None:
     assert groups.text == "not grouped"
     assert groups.folding == Folding(is_folded=True)
     groups.use(ByNamespace.NAMESPACE)
-    groups.fold_all(headed([1, 2], groups.by, groups.folding))
+    groups.fold_all(with_heading([1, 2], groups.by, groups.folding))
     assert not groups.folding.hides("all"), "if no group is open, all are opened"
 
 

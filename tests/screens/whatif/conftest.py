@@ -6,12 +6,12 @@ import pytest
 
 from karptui.screens.whatif import controller
 from karptui.screens.whatif.controller import WhatIf
-from tests.screens.whatif.hand import Cluster, Keys, Listener
+from tests.screens.whatif.hand import Cluster, FakeKeyboard, Listener
 
 
 @pytest.fixture
-def keys(monkeypatch: pytest.MonkeyPatch) -> Keys:
-    result = Keys()
+def keys(monkeypatch: pytest.MonkeyPatch) -> FakeKeyboard:
+    result = FakeKeyboard()
     monkeypatch.setattr(controller, "KEYBOARD", result)
     return result
 
@@ -27,7 +27,7 @@ def listener() -> Listener:
 
 
 @pytest.fixture
-def whatif(cluster: Cluster, listener: Listener, keys: Keys) -> WhatIf:
+def whatif(cluster: Cluster, listener: Listener, keys: FakeKeyboard) -> WhatIf:
     what_if = WhatIf(cluster, cluster.session)
     what_if.show_to(listener)
     return what_if

@@ -35,7 +35,7 @@ POOL = a_manifest(
 )
 
 
-class Questions:
+class FakeReplays:
     """Fake replays: records each scenario, and answers with ``next_state``."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Cluster:
     def __init__(self) -> None:
         self.view = ClusterView(a_cluster(nodes=1), {})
         self.now = NOW_NS
-        self.replays = Questions()
+        self.replays = FakeReplays()
         self.session = ClusterSession(lambda: self.view, {})
         self.session.whatif = cast("Any", self.replays)
         self.objects: dict[tuple[str, str], dict[str, Any]] = {("NodePool", "general"): POOL}
@@ -117,7 +117,7 @@ class Listener:
         self.notices.append(text)
 
 
-class Keys:
+class FakeKeyboard:
     """Fake keyboard."""
 
     is_typing = False

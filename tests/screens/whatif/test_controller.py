@@ -18,7 +18,7 @@ from karptui.whatif.run import Answer
 from karptui.whatif.scenario import Opening, Replay
 from karptui.whatif.yaml.tree import Document
 from tests.builders import present, text_of
-from tests.screens.whatif.hand import Cluster, Keys, Listener, SlowCluster, asked
+from tests.screens.whatif.hand import Cluster, FakeKeyboard, Listener, SlowCluster, asked
 
 POOL = ObjectRef("NodePool", "general")
 
@@ -115,7 +115,7 @@ async def test_an_answer_to_an_earlier_scenario_is_ignored(whatif: WhatIf, clust
 
 
 async def test_a_changed_cluster_is_replayed_again_if_due_and_idle(
-    whatif: WhatIf, cluster: Cluster, keys: Keys
+    whatif: WhatIf, cluster: Cluster, keys: FakeKeyboard
 ) -> None:
     await opened(whatif)
     assert not whatif.follow(), "nothing has been replayed yet"
