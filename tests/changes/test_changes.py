@@ -228,7 +228,7 @@ def test_cost_rows_are_the_total_and_each_nodepool_that_differs() -> None:
     ]
 
 
-def test_a_line_of_the_verdict_that_came_and_went_is_one_row() -> None:
+def test_a_verdict_line_that_began_and_ended_is_one_row() -> None:
     lines = [
         VerdictLine(1, Fault.BEGAN, "2 pods are pending", name="web"),
         VerdictLine(2, Fault.ENDED, "2 pods are pending", name="web"),

@@ -247,7 +247,7 @@ def test_with_the_role_of_a_reader_the_missing_permission_is_named(
     assert do.recorded() == []
 
 
-def test_an_admission_policy_a_webhook_and_a_budget_are_quoted(do: ActionCommand) -> None:
+def test_rejections_by_a_policy_a_webhook_and_a_budget_are_quoted(do: ActionCommand) -> None:
     status, text = do("cordon", "n2")
     assert status == 1
     assert "ValidatingAdmissionPolicy 'kept' with binding 'kept' denied request: this node is kept" in text

@@ -130,7 +130,7 @@ def test_strategic_patches_produce_the_edited_object(client: Client) -> None:
     assert not result, "\n".join(result)
 
 
-def test_documents_are_validated_against_the_clusters_definitions(plane: ControlPlane, client: Client) -> None:
+def test_documents_are_validated_against_the_crds_of_the_cluster(plane: ControlPlane, client: Client) -> None:
     source, mailbox = ClusterSource(load_connection(kubeconfig=plane.kubeconfig, environ={})), WatchedMailbox()
     source.start(mailbox)
     try:

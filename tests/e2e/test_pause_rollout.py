@@ -94,7 +94,7 @@ def test_a_pause_blocks_disruption_until_its_end_and_then_the_predicted_nodes_ar
         going = [claim for claim in claims(cluster, "paused").values() if "deletionTimestamp" in claim["metadata"]]
         assert going == [], "no node is disrupted during the pause"
         time.sleep(1)
-    cluster.until(lambda: not claims(cluster, "paused"), "the paused nodes are gone after the end")
+    cluster.until(lambda: not claims(cluster, "paused"), "the paused nodes are deleted after the pause")
     first = min(seconds_until(item["at"]) for item in released)
     record_property("released", f"{-first:.0f} s after the predicted command all {len(predicted)} nodes are gone")
     assert first > -60, "within a minute of the prediction"

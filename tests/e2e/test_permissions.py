@@ -86,7 +86,7 @@ def forbidden_without(rule: dict[str, Any]) -> set[Kind]:
     return kinds | ({Kind.NODECLASS} if group == "karpenter.k8s.aws" else set())
 
 
-def test_a_missing_rule_is_named(plane: ControlPlane, client: Client) -> None:
+def test_without_a_rule_the_missing_permission_is_reported(plane: ControlPlane, client: Client) -> None:
     cases = [(rule, f"without-{at}") for at, rule in enumerate(RULES) if forbidden_without(rule)]
     for rule, user in cases:
         client.allow(user, [manifest for manifest in RULES if manifest is not rule])
