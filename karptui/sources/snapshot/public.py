@@ -22,7 +22,7 @@ from karptui.karpenter.labels import (
     WELL_KNOWN,
     ZONE,
 )
-from karptui.kube.generated_names import ORIGIN_LABELS
+from karptui.kube.generated_names import ORIGIN_LABELS, TEMPLATE_HASHES
 
 DOMAINS: Final = (
     "kubernetes.io",
@@ -70,7 +70,8 @@ _NAMES_BY_DOMAIN: Final[Mapping[str, str]] = {
     "apps.kubernetes.io": "pod-index",
     "app.kubernetes.io": "component instance managed-by name part-of version",
     "helm.sh": "chart",
-    "kueue.x-k8s.io": "admission queue-name topology",
+    "kueue.x-k8s.io": "admission pod-group-name queue-name topology",
+    "scheduling.x-k8s.io": "pod-group",
     "nvidia.com": "gpu",
     "amd.com": "gpu",
     "aws.amazon.com": "neuron neuroncore neurondevice",
@@ -79,7 +80,7 @@ _NAMES_BY_DOMAIN: Final[Mapping[str, str]] = {
     "intel.com": "cpu",
 }
 KEYS: Final = frozenset(
-    {*WELL_KNOWN, *KEY_ALIASES, *KEY_ALIASES.values(), *ORIGIN_LABELS, NODEPOOL, NODE_CLASS}
+    {*WELL_KNOWN, *KEY_ALIASES, *KEY_ALIASES.values(), *ORIGIN_LABELS, *TEMPLATE_HASHES, NODEPOOL, NODE_CLASS}
     | {f"{domain}/{name}".lstrip("/") for domain, names in _NAMES_BY_DOMAIN.items() for name in names.split()}
 )
 """Keys of labels, taints, annotations, finalizers, tags and resources that stay."""

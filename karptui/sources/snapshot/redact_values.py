@@ -50,6 +50,8 @@ _NAME_LABELS: Final[Mapping[str, str]] = {
     "statefulset.kubernetes.io/pod-name": "Pod",
     "batch.kubernetes.io/job-name": "Job",
     "job-name": "Job",
+    "kueue.x-k8s.io/pod-group-name": "Workload",
+    "scheduling.x-k8s.io/pod-group": "PodGroup",
     "karpenter.k8s.aws/ec2nodeclass": NODE_CLASS,
     "eks.amazonaws.com/nodeclass": NODE_CLASS,
 }
