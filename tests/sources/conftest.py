@@ -1,4 +1,4 @@
-"""Time in the hands of tests of sources."""
+"""A clock and turns that tests of sources control."""
 
 from __future__ import annotations
 

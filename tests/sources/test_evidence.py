@@ -15,7 +15,7 @@ WAITING, LIVE = FactStatus(phase=FactPhase.WAITING), FactStatus(phase=FactPhase.
 
 
 class Spoken:
-    """A source that says what a test makes it say, and notes what it is asked."""
+    """A source whose news the test sets, and which records the calls of its methods."""
 
     def __init__(self, news: Any) -> None:
         self.news = news
@@ -36,7 +36,7 @@ def sources() -> tuple[Spoken, Spoken, EvidenceSource]:
     return metrics, aws, joined
 
 
-def test_nothing_new_is_the_same_object() -> None:
+def test_evidence_is_the_same_object_until_something_changes() -> None:
     metrics, _, joined = sources()
     first = joined.latest()
     assert joined.latest() is first
@@ -47,7 +47,7 @@ def test_nothing_new_is_the_same_object() -> None:
     assert (second.metrics, second.metrics_status, second.settings_origin) == (read, LIVE, "the snapshot")
 
 
-def test_aws_begins_when_the_region_is_known() -> None:
+def test_the_aws_source_starts_once_the_region_is_known() -> None:
     metrics, aws, joined = sources()
     joined.start()
     joined.refresh()
@@ -61,32 +61,32 @@ def test_aws_begins_when_the_region_is_known() -> None:
     assert metrics.asked[-1] == ("stop",)
     _, aws, joined = sources()
     joined.use_region("us-east-1")
-    assert aws.asked == [], "not before the start"
+    assert aws.asked == [], "the AWS source was started before start()"
     joined.start()
     assert aws.asked == [("start", "us-east-1")]
 
 
-def test_settled_when_everybody_asked_has_answered() -> None:
+def test_evidence_is_settled_once_every_started_source_has_answered() -> None:
     metrics, aws, joined = sources()
     assert not joined.is_settled
     metrics.news = MetricsNews(LIVE)
-    assert joined.is_settled, "AWS is not asked without a region"
+    assert joined.is_settled, "evidence waits for AWS although no region is known"
     joined.use_region("us-east-1")
     assert not joined.is_settled
     aws.news = AwsNews(NO_FACTS, dict.fromkeys(FactKind, LIVE), "123456789012")
     assert joined.is_settled
 
 
-def test_whoever_is_not_asked_is_not_waited_for() -> None:
+def test_evidence_without_sources_is_settled() -> None:
     kept = Evidence(
         metrics_status=WAITING, controller_status=WAITING, fact_statuses=dict.fromkeys(FactKind, WAITING)
-    )  # of a moment when nobody had answered yet
+    )  # as kept before any source had answered
     alone = EvidenceSource(kept)
     alone.use_region("us-east-1")
     assert alone.is_settled
 
 
-def test_the_controller_is_asked_and_heard() -> None:
+def test_settings_come_from_the_controller_source() -> None:
     controller = Spoken(ControllerNews(WAITING))
     joined = EvidenceSource(controller=cast("ControllerSource", controller))
     assert not joined.is_settled

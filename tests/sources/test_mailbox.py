@@ -11,7 +11,7 @@ from karptui.decode.kinds import Kind
 from karptui.sources.source import Mailbox, Phase, SourceStatus
 
 
-def test_what_waits_is_counted_once_per_object() -> None:
+def test_waiting_changes_are_counted_once_per_object() -> None:
     mailbox = Mailbox()
     assert mailbox.waiting == 0
     mailbox.put(Kind.POD, {"a": 1, "b": 2})
@@ -19,7 +19,7 @@ def test_what_waits_is_counted_once_per_object() -> None:
     objects = {"n": 1}
     mailbox.replace(Kind.NODE, objects)
     mailbox.put(Kind.NODE, {"n": 2})
-    assert (mailbox.waiting, objects) == (3, {"n": 1}), "given objects are not changed"
+    assert (mailbox.waiting, objects) == (3, {"n": 1}), "the mailbox changed the caller's objects"
     mailbox.drain()
     assert mailbox.waiting == 0
 
@@ -55,7 +55,7 @@ def test_a_kind_is_unread_until_its_list_is_complete(
     assert heard == told
 
 
-def test_a_kind_that_stands_differently_is_news_until_it_is_taken_out() -> None:
+def test_a_changed_phase_is_news_until_the_mailbox_is_drained() -> None:
     mailbox = Mailbox()
     assert not mailbox.has_news
     for phase, is_news in ((Phase.SYNCING, True), (Phase.SYNCING, False), (Phase.LIVE, True), (Phase.LIVE, False)):
@@ -66,7 +66,7 @@ def test_a_kind_that_stands_differently_is_news_until_it_is_taken_out() -> None:
         assert not mailbox.has_news
 
 
-def test_news_ends_a_wait_for_it_and_changes_do_not() -> None:
+def test_waiting_for_news_ends_with_a_new_phase_but_not_with_changes() -> None:
     mailbox, has_waited = Mailbox(), threading.Event()
 
     def wait() -> None:
@@ -128,7 +128,7 @@ def applied(held: dict[str, int], objects: dict[str, int | None], *, replaces: b
 
 
 @given(STEPS)
-def test_coalescing_changes_nothing_about_the_outcome(steps: list[tuple[str, dict[str, int | None]]]) -> None:
+def test_merged_changes_have_the_same_result(steps: list[tuple[str, dict[str, int | None]]]) -> None:
     mailbox = Mailbox()
     direct: dict[str, int] = {}
     drained: dict[str, int] = {}

@@ -15,7 +15,7 @@ from tests.sources.turns import Turns
 
 
 class CountingSource(PeriodicSource[int]):
-    """Reads how often it has read, and rests for as many seconds."""
+    """Counts its readings, and rests for as many seconds."""
 
     thread_name: ClassVar[str] = "counts"
     reads_in: str = ""
@@ -43,7 +43,7 @@ def source(turns: Turns) -> Iterator[CountingSource]:
     turns.end(countingsource)
 
 
-def test_it_reads_and_rests_by_turns(source: CountingSource, turns: Turns) -> None:
+def test_the_source_reads_and_rests_alternately(source: CountingSource, turns: Turns) -> None:
     assert source.latest() == 0
     assert [turns.read(source), turns.read(source)] == [1, 2]
     assert turns.seconds == [1.0, 2.0]
@@ -51,7 +51,9 @@ def test_it_reads_and_rests_by_turns(source: CountingSource, turns: Turns) -> No
 
 
 @pytest.mark.crashes
-def test_a_fault_is_said_and_the_thread_reads_on_with_back_off(source: CountingSource, turns: Turns) -> None:
+def test_an_internal_error_is_reported_and_reading_continues_with_back_off(
+    source: CountingSource, turns: Turns
+) -> None:
     source.fault = ZeroDivisionError("division by zero")
     turns.read(source)
     turns.read(source)
@@ -63,7 +65,7 @@ def test_a_fault_is_said_and_the_thread_reads_on_with_back_off(source: CountingS
     assert turns.seconds[2] == 3.0
 
 
-def test_it_reads_at_once_when_asked(source: CountingSource) -> None:
+def test_refresh_ends_the_rest(source: CountingSource) -> None:
     waited = CountingSource(0)
     waited.start()
     waited.refresh()
@@ -74,7 +76,7 @@ def test_it_reads_at_once_when_asked(source: CountingSource) -> None:
     waited.stop()
 
 
-def test_it_reads_no_more_once_it_is_stopped() -> None:
+def test_a_stopped_source_does_not_read() -> None:
     rests: list[float] = []
 
     def stops_meanwhile(_: threading.Event, seconds: float) -> bool:
@@ -93,7 +95,7 @@ def test_it_reads_no_more_once_it_is_stopped() -> None:
     (FactStatus(phase=FactPhase.WAITING), FactPhase.UNAVAILABLE),
     (FactStatus(phase=FactPhase.LIVE, as_of_ns=NOW_NS - 5), FactPhase.CACHED),
 ])  # fmt: skip
-def test_what_was_read_before_keeps_its_age(before: FactStatus, phase: FactPhase) -> None:
+def test_a_failure_keeps_the_age_of_the_last_reading(before: FactStatus, phase: FactPhase) -> None:
     assert failed_status(before, SourceError("no route"), now_ns=NOW_NS, rest_seconds=1.5) == FactStatus(
         phase=phase, sentence="no route", as_of_ns=before.as_of_ns, retry_at_ns=NOW_NS + 1_500_000_000
     )

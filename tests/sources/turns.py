@@ -1,4 +1,4 @@
-"""Stands in for the rest between two readings of a source's thread, so that a test makes one reading at a time."""
+"""Replaces a source's rests between readings, so that a test triggers each reading."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ NewsT = TypeVar("NewsT")
 
 
 class Turns:
-    """Hands the source's thread its turns."""
+    """Lets the source's thread read once at a time."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
-        """What the source asked to rest for."""
+        """The rests that the source requested."""
         self._rests, self._go = threading.Semaphore(0), threading.Semaphore(0)
 
     def wait(self, stopped: threading.Event, seconds: float) -> bool:
@@ -25,7 +25,7 @@ class Turns:
         return stopped.is_set()
 
     def read(self, source: PeriodicSource[NewsT]) -> NewsT:
-        """Have the source read once, and return what it knows then."""
+        """Let the source read once; return its latest news."""
         if self.seconds:
             self._go.release()
         else:
@@ -34,6 +34,6 @@ class Turns:
         return source.latest()
 
     def end(self, source: PeriodicSource[NewsT]) -> None:
-        """Stop the source and let its thread end."""
+        """Stop the source and its thread."""
         source.stop()
         self._go.release()

@@ -1,3 +1,3 @@
-"""Writing to a cluster, and the guards in front of it."""
+"""Tests of writing to a cluster, and of the checks that must pass first."""
 
 from __future__ import annotations

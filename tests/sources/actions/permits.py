@@ -1,4 +1,4 @@
-"""Permits for tests, made by the guard."""
+"""Permits and writers for tests."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def connection(url: str) -> Connection:
 
 
 def permit(url: str) -> Permit:
-    """Return the permit to change the cluster of a server."""
+    """Return a permit to change the cluster of the server at this URL."""
     return permit_for(ClusterSource(connection(url)), ALLOWED, most_objects=10, is_asked=False)
 
 
 def writer_to(url: str, audit: Path, *, request_seconds: float = 5.0) -> Writer:
-    """Return a writer to a server, which waits for nothing."""
+    """Return a writer to the server at this URL; it never sleeps."""
     ticks = Ticks()
     server = LiveServer(connection(url), request_seconds=request_seconds)
     return Writer(permit(url), server, AuditFile(audit), sleep=ticks.sleep, monotonic=ticks.monotonic)

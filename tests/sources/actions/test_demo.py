@@ -36,7 +36,7 @@ class Demo:
     def carry_out(self, action: Action) -> Result:
         live = present(self.writer.look(action))
         after = self.writer.try_out(action, live)
-        assert self.writer.look(action) == live, "the dry run changes nothing"
+        assert self.writer.look(action) == live, "the dry run changed the object"
         outcome = self.writer.carry_out(action, live, after, reason="", diff=())
         assert is_in_effect(action, self.writer.look(action), live["metadata"]["uid"], after)
         return outcome.result
@@ -50,7 +50,7 @@ def demo(tmp_path: Path) -> Iterator[Demo]:
 
 
 @pytest.mark.parametrize("operation", [Operation.CORDON, Operation.DO_NOT_DISRUPT, Operation.DO_NOT_REPAIR])
-def test_a_node_is_changed_and_the_change_is_seen(demo: Demo, operation: Operation) -> None:
+def test_changes_of_a_node_are_reported(demo: Demo, operation: Operation) -> None:
     name = demo.all("Node")[0]["metadata"]["name"]
     assert demo.carry_out(action_on(operation, "Node", name)) is Result.DONE
     [delta] = demo.mailbox.drain().batch.deltas.values()
@@ -64,7 +64,7 @@ def test_a_claim_that_is_deleted_drains_its_node(demo: Demo) -> None:
     assert "deletionTimestamp" in node["metadata"]
 
 
-def test_an_eviction_that_a_budget_forbids_is_refused(demo: Demo) -> None:
+def test_an_eviction_that_a_pdb_forbids_is_refused(demo: Demo) -> None:
     results = {}
     for pod in demo.all("Pod"):
         if pod["status"]["phase"] != "Running":
@@ -105,7 +105,7 @@ def test_a_nodepool_is_edited(demo: Demo) -> None:
     assert demo.carry_out(applied({**manifest, "spec": {"weight": 77}})) is Result.DONE
 
 
-def test_an_object_that_has_changed_since_is_not_written(demo: Demo) -> None:
+def test_an_object_changed_since_it_was_read_is_not_overwritten(demo: Demo) -> None:
     action = action_on(Operation.CORDON, "Node", demo.all("Node")[0]["metadata"]["name"])
     live = present(demo.writer.look(action))
     demo.carry_out(action_on(Operation.DO_NOT_DISRUPT, "Node", action.target.name))

@@ -62,7 +62,7 @@ def lines(audit: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in audit.read_text().splitlines()]
 
 
-def test_a_line_before_and_one_after(tmp_path: Path) -> None:
+def test_the_audit_file_gets_a_line_before_and_after_the_write(tmp_path: Path) -> None:
     audit = tmp_path / "audit.jsonl"
     seen: list[list[dict[str, Any]]] = []
 
@@ -85,7 +85,7 @@ def test_a_line_before_and_one_after(tmp_path: Path) -> None:
     assert stat.S_IMODE(audit.stat().st_mode) == 0o600
 
 
-def test_the_dry_run_leaves_no_line(tmp_path: Path) -> None:
+def test_a_dry_run_writes_no_audit_line(tmp_path: Path) -> None:
     with server_that(lambda call: call.json(CORDONED)) as server:
         assert writer_to(server.url, tmp_path / "audit").try_out(CORDON, NODE) == CORDONED
         assert server.calls[-1].query == {"fieldManager": "karptui", "dryRun": "All"}
@@ -93,7 +93,7 @@ def test_the_dry_run_leaves_no_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["folder", "link", "missing", "pipe"])
-def test_without_an_audit_line_nothing_is_sent(tmp_path: Path, place: str) -> None:
+def test_nothing_is_sent_if_the_audit_file_cannot_be_written(tmp_path: Path, place: str) -> None:
     import os
 
     audit = tmp_path / "audit"
@@ -129,7 +129,7 @@ def status(code: int, reason: str, message: str, **details: Any) -> Callable[[Ca
     (429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.", []),
     (400, "", 'admission webhook "policy.example.com" denied the request: no cordons on Fridays', []),
 ])  # fmt: skip
-def test_a_refusal_is_quoted(tmp_path: Path, code: int, reason: str, message: str, causes: list[Any]) -> None:
+def test_the_servers_refusal_is_quoted(tmp_path: Path, code: int, reason: str, message: str, causes: list[Any]) -> None:
     audit = tmp_path / "audit"
     with server_that(status(code, reason, message, causes=causes)) as server:
         outcome = carry_out(server, audit)
@@ -142,7 +142,7 @@ def test_a_refusal_is_quoted(tmp_path: Path, code: int, reason: str, message: st
 
 @pytest.mark.parametrize("has_effect", [True, False])
 @pytest.mark.parametrize("fault", ["cut", "stall", "500", "nonsense"])
-def test_after_a_lost_answer_the_object_is_read(tmp_path: Path, fault: str, *, has_effect: bool) -> None:
+def test_the_object_is_read_again_if_the_answer_is_lost(tmp_path: Path, fault: str, *, has_effect: bool) -> None:
     live = [NODE]
 
     def write(call: Call) -> None:
@@ -167,7 +167,7 @@ def test_after_a_lost_answer_the_object_is_read(tmp_path: Path, fault: str, *, h
     assert lines(tmp_path / "audit")[1]["outcome"] == outcome.result
 
 
-def test_an_outcome_that_cannot_be_looked_up_is_unknown(tmp_path: Path) -> None:
+def test_the_outcome_is_unknown_if_the_object_cannot_be_read_again(tmp_path: Path) -> None:
     is_down = [False]
 
     def answer(call: Call) -> None:
@@ -186,14 +186,14 @@ def test_an_outcome_that_cannot_be_looked_up_is_unknown(tmp_path: Path) -> None:
     assert after["outcome"] == "unknown"
 
 
-def test_a_deletion_whose_answer_is_lost_is_found_by_the_uid(tmp_path: Path) -> None:
+def test_a_lost_deletion_is_done_if_the_object_has_another_uid(tmp_path: Path) -> None:
     action = action_on(Operation.DELETE, "NodeClaim", "a")
     other = {**NODE, "metadata": {**NODE["metadata"], "uid": "new"}}
     with server_that(lambda call: call.cut(), shows=lambda: other) as server:
         assert carry_out(server, tmp_path / "audit", action).result is Result.DONE
 
 
-def test_the_permission_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_a_missing_permission_is_named(tmp_path: Path) -> None:
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {}}
     denied = {**review, "status": {"allowed": False, "reason": "no RBAC policy matched"}}
     with server_that(lambda call: call.json(denied, 201)) as server:
@@ -207,7 +207,7 @@ def test_the_permission_that_is_missing_is_named(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_manifest_goes_out_as_an_apply_patch(tmp_path: Path) -> None:
+def test_a_manifest_is_sent_as_a_server_side_apply_patch(tmp_path: Path) -> None:
     document = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a"}, "spec": {"weight": 1}}
     with server_that(lambda call: call.json(document)) as server:
         writer_to(server.url, tmp_path / "audit").try_out(applied(document), NODE)
@@ -217,12 +217,12 @@ def test_a_manifest_goes_out_as_an_apply_patch(tmp_path: Path) -> None:
     assert json.loads(call.body)["metadata"] == {"name": "a", "uid": "u1", "resourceVersion": "7"}
 
 
-def test_an_error_while_looking_is_raised(tmp_path: Path) -> None:
+def test_an_error_while_reading_the_object_is_raised(tmp_path: Path) -> None:
     with LoopbackServer(lambda call: call.error(403, "no", "Forbidden")) as server, pytest.raises(ApiError):
         writer_to(server.url, tmp_path / "audit").look(CORDON)
 
 
-def test_a_hostile_audit_file_is_read_within_bounds(tmp_path: Path) -> None:
+def test_unreadable_audit_lines_are_counted_and_long_diffs_shortened(tmp_path: Path) -> None:
     path = tmp_path / "audit"
     AuditFile(path).begin(
         context="c", server="s", user="u", user_from="server", action="cordon", object={"name": "a"}, method="PATCH",
@@ -261,7 +261,7 @@ def test_actions_need_a_flag_and_a_live_cluster(tmp_path: Path, monkeypatch: pyt
     assert "served to a browser" in refusal(LIVE)
 
 
-def test_a_permit_is_made_by_the_guard_alone(tmp_path: Path) -> None:
+def test_only_the_guard_can_create_a_permit(tmp_path: Path) -> None:
     with pytest.raises(NotAllowedError):
         Permit(object(), "https://a", 10)
     server = LiveServer(connection("https://a"))
@@ -270,7 +270,7 @@ def test_a_permit_is_made_by_the_guard_alone(tmp_path: Path) -> None:
             Writer(other, server, AuditFile(tmp_path / "audit"))
 
 
-def test_without_a_permit_not_a_byte_of_a_writing_request_is_sent() -> None:
+def test_a_write_without_a_permit_sends_no_bytes() -> None:
     with LoopbackServer(lambda call: call.json({})) as server:
         transport = transport_to(server)
         for given in (cast("Any", None), permit("https://elsewhere")):
@@ -283,7 +283,7 @@ def test_without_a_permit_not_a_byte_of_a_writing_request_is_sent() -> None:
         assert server.calls == []
 
 
-def test_no_other_module_acts_as_the_guard() -> None:
+def test_only_the_permit_and_guard_modules_use_the_guard_object() -> None:
     package = Path(files.__file__).parent
     users = {str(path.relative_to(package)) for path in package.rglob("*.py") if "GUARD" in path.read_text()}
     assert users == {"sources/actions/permit.py", "sources/actions/guard.py"}

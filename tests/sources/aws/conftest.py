@@ -1,4 +1,4 @@
-"""AWS on loopback: moto's server where it answers, a scripted one for pricing, pages, throttling and refusals."""
+"""AWS on loopback: moto's server, and a scripted one for what moto lacks (pricing, pages, throttling, refusals)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LEFT_OVER = (
 
 @pytest.fixture(autouse=True)
 def aws_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Leave the tests without any AWS configuration; return the folder where one can be put."""
+    """Remove all AWS configuration; return the folder for a test's own."""
     for name in _LEFT_OVER:
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / ".aws"
@@ -46,20 +46,20 @@ def _loader() -> Loader:
 
 @pytest.fixture(autouse=True)
 def _models_read_once(_loader: Loader, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let all sessions share what botocore has read of its service descriptions: a second per test otherwise."""
+    """Share botocore's parsed service descriptions between sessions; parsing takes a second per test."""
     monkeypatch.setattr("botocore.session.create_loader", lambda *_: _loader)
 
 
 @pytest.fixture
 def logged_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put credentials into the environment."""
+    """Set AWS credentials in the environment."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
 
 
 @pytest.fixture(scope="session")
 def moto_url() -> Iterator[str]:
-    """Return the address of moto's server."""
+    """Return the URL of moto's server."""
     from moto.server import ThreadedMotoServer
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
@@ -72,7 +72,7 @@ def moto_url() -> Iterator[str]:
 
 @pytest.fixture
 def moto(moto_url: str, logged_in: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsClients]:
-    """Return a session whose every service is moto's."""
+    """Return a session that sends every request to moto."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", moto_url)
     session = AwsClients()
     yield session
@@ -80,18 +80,18 @@ def moto(moto_url: str, logged_in: None, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 class FakeAws:
-    """Answers requests of botocore by action; records them."""
+    """Answers botocore's requests by action, and records them."""
 
     def __init__(self) -> None:
         self.answers: dict[str, list[Callable[[Call], None]]] = {}
         self.requests: list[tuple[str, dict[str, Any]]] = []
 
     def xml(self, action: str, *bodies: str) -> None:
-        """Say what an action of EC2 or STS answers, in turn; the last one for ever."""
+        """Set the successive answers of an EC2 or STS action; the last one repeats."""
         self.answers.setdefault(action, []).extend(self._xml_of(action, body) for body in bodies)
 
     def json(self, action: str, *documents: Any) -> None:
-        """Say what an action of the Pricing API answers, in turn; the last one for ever."""
+        """Set the successive answers of a Pricing API action; the last one repeats."""
 
         def saying(document: Any) -> Callable[[Call], None]:
             return lambda call: call.text(json.dumps(document), Content_Type="application/x-amz-json-1.1")
@@ -99,7 +99,7 @@ class FakeAws:
         self.answers.setdefault(action, []).extend(map(saying, documents))
 
     def fault(self, action: str, code: str, status: int = 400, times: int = 1, message: str = "no") -> None:
-        """Say that an action fails."""
+        """Make an action fail."""
         xml = f"<Response><Errors><Error><Code>{code}</Code><Message>{message}</Message></Error></Errors></Response>"
         if action == "GetCallerIdentity":
             xml = f"<ErrorResponse><Error><Code>{code}</Code><Message>{message}</Message></Error></ErrorResponse>"
@@ -108,7 +108,7 @@ class FakeAws:
         self.answers.setdefault(action, []).extend([lambda call: call.text(xml, status)] * times)
 
     def count(self, action: str) -> int:
-        """Return how often an action was asked for."""
+        """Return the number of requests for an action."""
         return sum(name == action for name, _ in self.requests)
 
     def __call__(self, call: Call) -> None:
@@ -133,7 +133,7 @@ class FakeAws:
 
 @pytest.fixture
 def fake() -> FakeAws:
-    """Return what answers for AWS."""
+    """Return the scripted AWS."""
     fake = FakeAws()
     fake.xml("GetCallerIdentity", f"<GetCallerIdentityResult>{ME}</GetCallerIdentityResult>")
     return fake
@@ -152,7 +152,7 @@ def session(fake: FakeAws, logged_in: None, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 class Pauses:
-    """Stands in for waiting: records, and never waits."""
+    """Replaces sleeping: records the pauses and returns at once."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -170,5 +170,5 @@ def pauses() -> Pauses:
 
 @pytest.fixture
 def caller(pauses: Pauses) -> Caller:
-    """Return a caller that takes the longest pauses, without waiting."""
+    """Return a caller that records the longest possible pauses instead of sleeping."""
     return Caller(wait=pauses, jitter=lambda: 1.0)

@@ -63,7 +63,7 @@ CASES: list[tuple[Exception, Trouble, str]] = [
 
 
 @pytest.mark.parametrize(("error", "trouble", "words"), CASES, ids=[type(case[0]).__name__ for case in CASES])
-def test_every_trouble_has_its_sentence(error: Exception, trouble: Trouble, words: str) -> None:
+def test_each_error_has_its_category_and_message(error: Exception, trouble: Trouble, words: str) -> None:
     result = aws_error(error, action=ACTION, profile="dev")
     assert result.trouble is trouble
     assert words in str(result)
@@ -79,7 +79,7 @@ def test_every_trouble_has_its_sentence(error: Exception, trouble: Trouble, word
     (client_error("UnauthorizedOperation", 403), False),
     (ValueError("x"), False),
 ])  # fmt: skip
-def test_what_is_worth_another_try(error: Exception, is_transient: bool) -> None:
+def test_which_errors_are_retried(error: Exception, is_transient: bool) -> None:
     assert aws_error(error, action=ACTION).is_transient is is_transient
 
 
@@ -113,7 +113,7 @@ def test_reads_all_pages(session: AwsClients, caller: Caller, fake: FakeAws) -> 
     [([page("a", token="t")], 2), ([page("a", token=f"t{n}") for n in range(9)], 3)],
     ids=["repeated", "endless"],
 )
-def test_a_list_that_never_ends_is_given_up(
+def test_an_endless_list_is_abandoned(
     session: AwsClients,
     caller: Caller,
     fake: FakeAws,
@@ -135,7 +135,7 @@ def test_a_list_that_never_ends_is_given_up(
     ("InternalError", 500, [0.5]),
     ("Throttling", 400, [0.5]),
 ])  # fmt: skip
-def test_transient_errors_are_tried_again_after_longer_and_longer_pauses(
+def test_transient_errors_are_retried_after_growing_pauses(
     session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses, *, code: str, status: int, seconds: list[float]
 ) -> None:
     fake.fault("DescribeSubnets", code, status, times=len(seconds))
@@ -149,7 +149,7 @@ def test_transient_errors_are_tried_again_after_longer_and_longer_pauses(
     ("Throttling", 9, [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]),
     ("UnauthorizedOperation", 9, []),
 ], ids=["throttled", "longest pause", "not transient"])  # fmt: skip
-def test_a_call_is_given_up_after_some_attempts_with_pauses_of_random_length(
+def test_a_call_fails_after_its_last_attempt_and_pauses_use_the_jitter(
     session: AwsClients, fake: FakeAws, pauses: Pauses, *, code: str, attempts: int, seconds: list[float]
 ) -> None:
     fake.fault("DescribeSubnets", code)
@@ -159,7 +159,7 @@ def test_a_call_is_given_up_after_some_attempts_with_pauses_of_random_length(
     assert pauses.seconds == seconds
 
 
-def test_the_end_interrupts_a_pause(session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses) -> None:
+def test_stopping_interrupts_a_pause(session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses) -> None:
     pauses.interrupted = True
     fake.fault("DescribeSubnets", "Throttling")
     with pytest.raises(AwsError, match="given up") as caught:
@@ -168,14 +168,14 @@ def test_the_end_interrupts_a_pause(session: AwsClients, caller: Caller, fake: F
     assert fake.count("DescribeSubnets") == 1
 
 
-def test_an_answer_that_is_no_xml(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
+def test_an_answer_that_is_not_xml_is_an_error(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.answers["DescribeSubnets"] = [lambda call: call.text("<!doctype html><p>Welcome to the hotel")]
     with pytest.raises(AwsError, match="ec2:DescribeSubnets returned an unreadable answer"):
         subnets(session, caller)
 
 
 def endless(piece: bytes, begin: bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n") -> Any:
-    """Return what begins an answer and goes on for as long as anybody reads."""
+    """Return an answer that never ends: the beginning, then one piece over and over."""
 
     def answer(call: Call) -> None:
         call._handler.wfile.write(begin)
@@ -190,20 +190,20 @@ def endless(piece: bytes, begin: bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding:
     [endless(b"1\r\n<\r\n"), endless(b"0"), endless(b"0", b"HTTP/1.1 200 OK\r\nX: ")],
     ids=["body", "size of a chunk", "header"],
 )
-def test_an_answer_that_drips_is_given_up(
+def test_an_answer_that_is_too_slow_is_abandoned(
     session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses, monkeypatch: pytest.MonkeyPatch, *, answer: Any
 ) -> None:
     monkeypatch.setattr(deadlines, "time", Steps(20))
     fake.answers["DescribeSubnets"] = [answer]
     with pytest.raises(AwsError, match="did not finish an answer to ec2:DescribeSubnets in time") as caught:
         subnets(session, caller)
-    assert (caught.value.trouble, pauses.seconds) == (Trouble.NO_NETWORK, []), "it is not tried again at once"
+    assert (caught.value.trouble, pauses.seconds) == (Trouble.NO_NETWORK, []), "it was retried"
 
 
 @pytest.mark.parametrize(
     "limit", ["karptui.sources.aws.clients._Response.most_bytes", "karptui.sources.cluster.body.BUDGET_BYTES"]
 )
-def test_an_answer_without_an_end_is_given_up(
+def test_an_answer_that_is_too_large_is_abandoned(
     session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses, monkeypatch: pytest.MonkeyPatch, *, limit: str
 ) -> None:
     monkeypatch.setattr(limit, 1 << 20)
@@ -213,7 +213,7 @@ def test_an_answer_without_an_end_is_given_up(
     assert pauses.seconds == []
 
 
-def test_what_gives_credentials_is_held_to_the_same(
+def test_a_slow_answer_to_assume_role_is_abandoned_too(
     session: AwsClients, fake: FakeAws, aws_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (aws_home / "config").write_text(

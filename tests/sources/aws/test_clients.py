@@ -45,12 +45,14 @@ CREDENTIALS = {"Version": 1, "AccessKeyId": "AKIAIOSFODNN7EXAMPLE", "SecretAcces
 
 
 class TestRegion:
-    def test_of_the_profile(self, aws_home: Path) -> None:
+    def test_is_that_of_the_profile(self, aws_home: Path) -> None:
         (aws_home / "config").write_text("[default]\nregion = us-west-2\n[profile dev]\nregion = eu-west-1\n")
         assert (AwsClients().region(), AwsClients("dev").region()) == ("us-west-2", "eu-west-1")
 
     @pytest.mark.parametrize("variable", ["AWS_REGION", "AWS_DEFAULT_REGION"])
-    def test_the_environment_wins(self, aws_home: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    def test_the_environment_overrides_the_profile(
+        self, aws_home: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+    ) -> None:
         (aws_home / "config").write_text("[default]\nregion = us-west-2\n")
         monkeypatch.setenv(variable, "eu-west-1")
         assert AwsClients().region() == "eu-west-1"
@@ -59,7 +61,7 @@ class TestRegion:
         ("", "nowhere", "profile nowhere is not in the AWS configuration"),
         ("no section\n", "", "the AWS configuration cannot be used"),
     ], ids=["no such profile", "unreadable"])  # fmt: skip
-    def test_a_configuration_without_one_is_an_error(
+    def test_an_unusable_configuration_is_an_error(
         self, aws_home: Path, config: str, profile: str, sentence: str
     ) -> None:
         (aws_home / "config").write_text(config)
@@ -74,7 +76,9 @@ class TestClients:
             AwsClients().client("ec2", REGION)
         assert caught.value.trouble is Trouble.NO_CREDENTIALS
 
-    def test_the_instance_gives_credentials_only_if_the_user_wants(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_instance_is_asked_for_credentials_only_if_the_user_allows_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         with LoopbackServer(lambda call: call.error(404, "no role")) as server:
             monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "false")
             monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.url)
@@ -90,11 +94,13 @@ class TestClients:
         assert (config.retries["total_max_attempts"], config.connect_timeout, config.read_timeout) == (1, 4, 20)
         assert config.user_agent.endswith(f"karptui/{__version__}")
 
-    def test_the_profile_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_profile_argument_overrides_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_PROFILE", "dev")
         assert (AwsClients().profile, AwsClients("prod").profile) == ("dev", "prod")
 
-    def test_an_sso_session_that_has_ended(self, session: AwsClients, aws_home: Path) -> None:
+    def test_the_error_for_an_expired_sso_session_names_the_login_command(
+        self, session: AwsClients, aws_home: Path
+    ) -> None:
         (aws_home / "config").write_text(
             "[profile sso]\nsso_session = corp\nsso_account_id = 123456789012\nsso_role_name = reader\n"
             f"region = {REGION}\n[sso-session corp]\nsso_region = {REGION}\nsso_start_url = https://corp.example/start\n"
@@ -105,9 +111,9 @@ class TestClients:
 
 
 class TestTheTerminal:
-    """Nothing that gives credentials may prompt, or read what is typed."""
+    """No credential provider may prompt or read the keyboard."""
 
-    def test_a_process_gives_credentials_and_has_no_keyboard(self, session: AwsClients, aws_home: Path) -> None:
+    def test_a_credential_process_cannot_read_the_keyboard(self, session: AwsClients, aws_home: Path) -> None:
         body = f"assert sys.stdin.read() == ''\nprint({json.dumps(CREDENTIALS)!r})"
         script = credential_process(aws_home, body)
         (aws_home / "config").write_text(f"[profile p]\ncredential_process = {script}\n")
@@ -115,13 +121,15 @@ class TestTheTerminal:
         assert account(with_process) == "123456789012"
         with_process.close()
 
-    def test_a_process_that_fails_is_quoted(self, aws_home: Path) -> None:
+    def test_the_message_of_a_failing_process_is_quoted(self, aws_home: Path) -> None:
         script = credential_process(aws_home, "sys.exit('vault is locked')")
         (aws_home / "config").write_text(f"[profile p]\ncredential_process = {script}\n")
         with pytest.raises(AwsError, match=r"credentials of profile p: .*vault is locked"):
             AwsClients("p").client("sts", REGION)
 
-    def test_a_hanging_process_ends_with_its_children(self, aws_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_hanging_process_is_killed_with_its_children(
+        self, aws_home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("karptui.sources.aws.clients.PROCESS_SECONDS", 1)
         end, child_end = os.pipe()
         os.set_inheritable(child_end, True)
@@ -133,10 +141,10 @@ class TestTheTerminal:
         with pytest.raises(AwsError, match=r"credential_process did not finish within 1 s"):
             AwsClients("p").client("sts", REGION)
         os.close(child_end)
-        assert ready_of([end], 10), "the child is gone"
+        assert ready_of([end], 10), "the child process still runs"
         os.close(end)
 
-    def test_the_process_of_a_source_profile_has_no_keyboard_either(
+    def test_the_process_of_a_source_profile_cannot_read_the_keyboard(
         self, session: AwsClients, aws_home: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         started = []
@@ -152,7 +160,7 @@ class TestTheTerminal:
             AwsClients("role").client("sts", REGION)
         assert [(command, options["stdin"]) for command, options in started] == [(["/bin/base"], subprocess.DEVNULL)]
 
-    def test_an_mfa_code_is_not_asked_for(self, session: AwsClients, aws_home: Path) -> None:
+    def test_a_profile_that_needs_an_mfa_code_is_an_error(self, session: AwsClients, aws_home: Path) -> None:
         (aws_home / "config").write_text(
             "[profile role]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = base\n"
             "mfa_serial = arn:aws:iam::1:mfa/me\n"
@@ -162,7 +170,9 @@ class TestTheTerminal:
             account(AwsClients("role"))
         assert caught.value.trouble is Trouble.NO_CREDENTIALS
 
-    def test_roles_that_the_cli_has_assumed_are_used(self, session: AwsClients, fake: FakeAws, aws_home: Path) -> None:
+    def test_credentials_of_an_assumed_role_are_cached_as_by_the_aws_cli(
+        self, session: AwsClients, fake: FakeAws, aws_home: Path
+    ) -> None:
         (aws_home / "cli" / "cache").mkdir(parents=True)
         (aws_home / "config").write_text(
             "[profile role]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = base\nregion = us-east-1\n"
@@ -196,7 +206,7 @@ VALUES: dict[FactKind, Any] = {
 
 
 @pytest.mark.parametrize("kind", FactKind)
-def test_keeps_every_kind_of_fact(cache: FactCache, kind: FactKind) -> None:
+def test_every_kind_of_fact_can_be_stored_and_loaded(cache: FactCache, kind: FactKind) -> None:
     name = cache_name(kind, "us-east-1", "")
     assert cache.load(name, RULES[kind].shape) is None
     cache.store(name, Dated(VALUES[kind], NOW))
@@ -208,14 +218,14 @@ def test_keeps_every_kind_of_fact(cache: FactCache, kind: FactKind) -> None:
     b'{"format":1,"as_of_ns":"x","value":{}}', b'{"format":1,"as_of_ns":1,"value":{"m5.large":"dear"}}',
     b'{"format":1,"as_of_ns":1,"val',
 ])  # fmt: skip
-def test_what_cannot_be_read_is_as_good_as_nothing(cache: FactCache, tmp_path: Path, content: bytes) -> None:
+def test_an_unreadable_file_counts_as_missing(cache: FactCache, tmp_path: Path, content: bytes) -> None:
     cache.store("a/b", Dated({"m5.large": 0.1}, NOW))
     assert cache.load("a/b", dict[str, float]) is not None
     (tmp_path / "cache" / "a" / "b.json").write_bytes(content)
     assert cache.load("a/b", dict[str, float]) is None
 
 
-def test_writing_replaces_whole_files_and_leaves_nothing_else(cache: FactCache, tmp_path: Path) -> None:
+def test_storing_replaces_the_file_and_only_the_owner_may_read_it(cache: FactCache, tmp_path: Path) -> None:
     for price in (0.1, 0.2):
         cache.store("a/b", Dated({"m5.large": price}, NOW))
     assert [path.name for path in (tmp_path / "cache" / "a").iterdir()] == ["b.json"]
@@ -223,14 +233,14 @@ def test_writing_replaces_whole_files_and_leaves_nothing_else(cache: FactCache, 
     assert (tmp_path / "cache" / "a" / "b.json").stat().st_mode & 0o077 == 0
 
 
-def test_a_folder_that_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     cache = FactCache(tmp_path / "file")
     cache.store("a", Dated({}, NOW))
     assert cache.load("a", dict[str, float]) is None
 
 
-def test_a_full_disk_leaves_the_older_file(cache: FactCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_keeps_the_older_file(cache: FactCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.store("a", Dated({"m5.large": 0.1}, NOW))
 
     def full(*_: object) -> None:
@@ -242,7 +252,7 @@ def test_a_full_disk_leaves_the_older_file(cache: FactCache, tmp_path: Path, mon
     assert [path.name for path in (tmp_path / "cache").iterdir()] == ["a.json"]
 
 
-def test_facts_of_an_account_are_kept_by_credentials_and_others_by_region(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_facts_of_an_account_are_cached_by_credentials_and_others_by_region(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {cache_name(FactKind.SUBNETS, "us-east-1", profile) for profile in ("", "dev")}
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
     names.add(cache_name(FactKind.SUBNETS, "us-east-1", ""))

@@ -22,9 +22,9 @@ TYPES = ("r5a.8xlarge", "m8g.large", "c7i-flex.large", "p5.48xlarge", "inf2.xlar
 
 @pytest.fixture
 def types_of_some_families(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """Leave moto one type of every fifth family, those of Macs, and TYPES; return the families.
+    """Reduce moto's types to one per fifth family, one per Mac family, and TYPES; return the families.
 
-    It draws up all thousand types in ten seconds.
+    Listing all thousand types takes moto ten seconds.
     """
     from moto.ec2.models.instance_types import InstanceTypeBackend
 
@@ -39,7 +39,7 @@ def types_of_some_families(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 @pytest.fixture
 def few_offerings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave moto every fiftieth offering of a type in a zone, and those of m5.large: it draws up all in seconds."""
+    """Reduce moto's offerings to every fiftieth and those of m5.large; listing all takes it seconds."""
     from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS
 
     for by_region in INSTANCE_TYPE_OFFERINGS.values():
@@ -89,7 +89,9 @@ ADDRESSES = "<ipv4AddressesPerInterface>10</ipv4AddressesPerInterface>"
 
 
 class TestScripted:
-    def test_asks_as_karpenter_does(self, session: AwsClients, caller: Caller, fake: FakeAws) -> None:
+    def test_instance_types_are_requested_with_karpenters_filters(
+        self, session: AwsClients, caller: Caller, fake: FakeAws
+    ) -> None:
         item = TYPE.format(architecture="x86_64", network=ADDRESSES)
         other = item.replace("m5.large", "z9.large")
         fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}{other}</instanceTypeSet>")
@@ -100,7 +102,7 @@ class TestScripted:
         assert (request["Filter.1.Name"], request["Filter.1.Value.1"]) == ("supported-virtualization-type", "hvm")
         assert (request["Filter.2.Value.1"], request["Filter.2.Value.2"]) == ("arm64", "x86_64")
 
-    def test_a_type_that_nodes_cannot_have_is_skipped(self, session: AwsClients, caller: Caller, fake: FakeAws) -> None:
+    def test_a_type_that_no_node_can_have_is_skipped(self, session: AwsClients, caller: Caller, fake: FakeAws) -> None:
         item = TYPE.format(architecture="i386", network=ADDRESSES)
         fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}</instanceTypeSet>")
         with pytest.raises(AwsError, match="ec2:DescribeInstanceTypes returned nothing"):
@@ -152,7 +154,7 @@ class TestScripted:
 
 
 def product(name: str, *prices: str, currency: str = "USD") -> str:
-    """Return a product as the Pricing API gives it: a document inside a string."""
+    """Return a product as the Pricing API returns it: JSON in a string."""
     dimensions = {f"SKU.T.{n}": {"unit": "Hrs", "pricePerUnit": {currency: text}} for n, text in enumerate(prices)}
     document: Any = {
         "product": {"productFamily": "Compute Instance", "attributes": {"instanceType": name, "vcpu": "2"}, "sku": "S"},
@@ -193,7 +195,7 @@ NOTHING = [product("a", "0.0000000000"), product("b", "dear"), product("", "1"),
     (REGION, [*NOTHING, product("d", "2")], {"d": 2.0}),
     ("cn-north-1", [product("m5.large", "0.9", currency="CNY"), product("c5.large", "0.1")], {"m5.large": 0.9}),
 ], ids=["dollars", "yuan"])  # fmt: skip
-def test_what_has_no_price_in_the_currency_of_the_region_is_left_out(
+def test_products_without_a_price_in_the_regions_currency_are_skipped(
     session: AwsClients, caller: Caller, fake: FakeAws, *, region: str, listed: list[str], expected: dict[str, float]
 ) -> None:
     fake.json("GetProducts", {"PriceList": listed})
@@ -220,7 +222,7 @@ def test_answers_without_prices_are_errors(
     ("cn-north-1", "cn-northwest-1"),
     ("sa-east-1", "us-east-1"),
 ])  # fmt: skip
-def test_the_endpoint_that_answers_for_a_region(region: str, endpoint: str) -> None:
+def test_the_pricing_endpoint_of_a_region(region: str, endpoint: str) -> None:
     assert pricing_region(region) == endpoint
 
 

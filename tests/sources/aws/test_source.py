@@ -33,7 +33,7 @@ VALUES: Mapping[FactKind, Any] = {
 
 
 class Answers(Questions):
-    """Answers from memory; what is not in ``trouble`` works."""
+    """Answers from memory, or raises the error in ``trouble``."""
 
     def __init__(self) -> None:
         self.trouble: dict[Any, AwsError] = {}
@@ -92,7 +92,7 @@ def phases(source: AwsSource) -> set[FactPhase]:
     return {status.phase for status in source.latest().statuses.values()}
 
 
-def test_asks_for_everything_once(source: AwsSource, answers: Answers) -> None:
+def test_the_first_step_reads_every_fact(source: AwsSource, answers: Answers) -> None:
     rest = source.step()
     news = source.latest()
     assert sorted(answers.asked) == sorted(["identity", *FactKind])
@@ -103,7 +103,7 @@ def test_asks_for_everything_once(source: AwsSource, answers: Answers) -> None:
     assert rest == 300
 
 
-def test_asks_again_when_a_fact_no_longer_holds(source: AwsSource, answers: Answers, clock: FrozenClock) -> None:
+def test_an_expired_fact_is_read_again(source: AwsSource, answers: Answers, clock: FrozenClock) -> None:
     source.step()
     answers.asked.clear()
     clock.instant_ns += 300 * NS_PER_SECOND
@@ -114,13 +114,13 @@ def test_asks_again_when_a_fact_no_longer_holds(source: AwsSource, answers: Answ
     assert set(answers.asked) == {FactKind.RESERVATIONS, FactKind.SUBNETS, FactKind.SPOT_PRICES}
 
 
-def test_refresh_asks_at_once_for_what_waits_and_for_nothing_that_holds(source: AwsSource, answers: Answers) -> None:
+def test_refresh_retries_failed_facts_and_keeps_valid_ones(source: AwsSource, answers: Answers) -> None:
     answers.trouble[FactKind.SUBNETS] = AwsError(Trouble.DENIED, "may not")
     source.step()
     answers.asked.clear()
     answers.trouble.clear()
     source.step()
-    assert answers.asked == [], "what was refused waits"
+    assert answers.asked == [], "a refused fact was read again too early"
     source.refresh()
     source.step()
     assert answers.asked == [FactKind.SUBNETS]
@@ -161,7 +161,7 @@ def test_old_facts_serve_offline_with_their_age(source: AwsSource, cache: FactCa
     }
 
 
-def test_facts_of_the_future_are_not_believed(cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
+def test_cached_facts_from_the_future_are_read_again(cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
     for kind in FactKind:
         cache.store(cache_name(kind, REGION, ""), Dated(VALUES[kind], NOW_NS + HOUR))
     make(cache, clock, answers).step()
@@ -169,7 +169,7 @@ def test_facts_of_the_future_are_not_believed(cache: FactCache, clock: FrozenClo
 
 
 @pytest.mark.parametrize("trouble", [Trouble.NO_CREDENTIALS, Trouble.EXPIRED, Trouble.REFUSED, Trouble.NO_PROFILE])
-def test_without_credentials_nothing_else_is_asked(source: AwsSource, answers: Answers, trouble: Trouble) -> None:
+def test_without_credentials_nothing_else_is_requested(source: AwsSource, answers: Answers, trouble: Trouble) -> None:
     answers.trouble["identity"] = AwsError(trouble, "not you")
     source.step()
     assert answers.asked == ["identity"]
@@ -188,7 +188,9 @@ def test_a_login_is_noticed_within_a_minute(source: AwsSource, answers: Answers,
     assert answers.opened == 2
 
 
-def test_a_session_that_ends_meanwhile_is_noticed(source: AwsSource, answers: Answers, clock: FrozenClock) -> None:
+def test_an_expired_login_keeps_facts_and_clears_the_account(
+    source: AwsSource, answers: Answers, clock: FrozenClock
+) -> None:
     source.step()
     answers.trouble[FactKind.RESERVATIONS] = AwsError(Trouble.EXPIRED, "log in")
     clock.instant_ns += 300 * NS_PER_SECOND
@@ -198,7 +200,7 @@ def test_a_session_that_ends_meanwhile_is_noticed(source: AwsSource, answers: An
     assert source.latest().statuses[FactKind.SUBNETS].phase is FactPhase.LIVE
 
 
-def test_one_missing_permission_costs_one_kind(source: AwsSource, answers: Answers) -> None:
+def test_a_missing_permission_affects_only_its_kind_of_fact(source: AwsSource, answers: Answers) -> None:
     answers.trouble[FactKind.RESERVATIONS] = AwsError(Trouble.DENIED, "lack the permission")
     source.step()
     statuses = source.latest().statuses
@@ -208,14 +210,14 @@ def test_one_missing_permission_costs_one_kind(source: AwsSource, answers: Answe
     assert {status.phase for kind, status in statuses.items() if kind is not FactKind.RESERVATIONS} == {FactPhase.LIVE}
 
 
-def test_a_vpc_without_a_way_to_sts_still_asks_ec2(source: AwsSource, answers: Answers) -> None:
+def test_facts_are_read_although_sts_is_unreachable(source: AwsSource, answers: Answers) -> None:
     answers.trouble["identity"] = AwsError(Trouble.NO_NETWORK, "no way to STS")
     source.step()
     assert phases(source) == {FactPhase.LIVE}
     assert source.latest().account == ""
 
 
-def test_what_is_not_wanted_is_off(cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
+def test_unrequested_facts_are_off(cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
     source = make(cache, clock, answers, EVERYTHING - PRICES)
     source.step()
     assert not PRICES & set(answers.asked)
@@ -223,7 +225,7 @@ def test_what_is_not_wanted_is_off(cache: FactCache, clock: FrozenClock, answers
 
 
 class TestRegion:
-    def test_falls_back_to_the_configured_one(self, cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
+    def test_falls_back_to_the_configured_region(self, cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
         answers.configured_region = "eu-west-1"
         source = AwsSource(cache, clock=clock, opener=answers)
         source.step()
@@ -234,7 +236,7 @@ class TestRegion:
         (None, "no AWS region is configured, and the cluster names none", 60),
         (AwsError(Trouble.NO_PROFILE, "no such profile"), "no such profile", 300),
     ], ids=["not configured", "no such profile"])  # fmt: skip
-    def test_without_one_every_fact_has_the_reason(
+    def test_without_a_region_every_fact_shows_the_reason(
         self,
         cache: FactCache,
         clock: FrozenClock,
@@ -251,7 +253,9 @@ class TestRegion:
         assert {status.sentence for status in source.latest().statuses.values()} == {sentence}
 
     @pytest.mark.parametrize("works", [True, False])
-    def test_answers_about_the_old_one_come_too_late(self, source: AwsSource, answers: Answers, works: bool) -> None:
+    def test_answers_about_the_previous_region_are_discarded(
+        self, source: AwsSource, answers: Answers, works: bool
+    ) -> None:
         answers.meanwhile = lambda: source.use_region("eu-west-1")
         if not works:
             answers.trouble = dict.fromkeys(FactKind, AwsError(Trouble.DENIED, "no"))
@@ -284,7 +288,7 @@ class TestThreads:
         source.stop()
         assert answers.asked[:2] == ["identity", "identity"]
 
-    def test_stopping_ends_what_is_left_to_ask(self, source: AwsSource, answers: Answers) -> None:
+    def test_stopping_cancels_the_remaining_requests(self, source: AwsSource, answers: Answers) -> None:
         answers.meanwhile = source.stop
         source.step()
         assert answers.asked == ["identity"]
@@ -301,7 +305,7 @@ def asked_once(cache: FactCache, *kinds: FactKind, region: str = REGION) -> AwsS
 
 
 class TestWithBotocore:
-    def test_a_region_from_the_configuration_to_the_facts(
+    def test_a_configured_region_yields_an_account_and_facts(
         self, session: AwsClients, cache: FactCache, fake: FakeAws, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AWS_REGION", "eu-west-1")
@@ -315,7 +319,7 @@ class TestWithBotocore:
         )
 
     @pytest.mark.parametrize("kind", FactKind)
-    def test_every_kind_has_a_question_for_its_permission(
+    def test_every_kind_of_fact_names_its_missing_permission(
         self, session: AwsClients, cache: FactCache, fake: FakeAws, kind: FactKind
     ) -> None:
         operation = RULES[kind].action.partition(":")[2]
@@ -325,7 +329,7 @@ class TestWithBotocore:
             source.latest().statuses[kind].sentence == f"the AWS credentials lack the permission {RULES[kind].action}"
         )
 
-    def test_an_answer_of_another_shape_is_told(self, session: AwsClients, cache: FactCache, fake: FakeAws) -> None:
+    def test_an_answer_of_another_shape_is_reported(self, session: AwsClients, cache: FactCache, fake: FakeAws) -> None:
         offering = "<item><instanceType>m5.large</instanceType></item>"
         fake.xml("DescribeInstanceTypeOfferings", f"<instanceTypeOfferingSet>{offering}</instanceTypeOfferingSet>")
         source = asked_once(cache, FactKind.OFFERINGS)

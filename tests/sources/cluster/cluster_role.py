@@ -1,4 +1,4 @@
-"""Where other providers of Karpenter keep their NodeClasses, as their CustomResourceDefinitions name them."""
+"""The expected ClusterRole, with the NodeClass resources of every Karpenter provider."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def _no_proxy() -> Iterator[None]:
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Return a function that starts a loopback server with an answer; all are closed at the end."""
+    """Return a function that starts a loopback server; the fixture closes all servers."""
     servers: list[LoopbackServer] = []
 
     def start(answer: Answer, **options: Any) -> LoopbackServer:

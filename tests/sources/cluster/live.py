@@ -1,4 +1,4 @@
-"""What tests of the live source share: certificates, connections to loopback, a mailbox that can be waited on."""
+"""Helpers for tests of the live source: certificates, loopback connections, a mailbox to wait on."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Serve = Callable[..., LoopbackServer]
 
 
 def pem(name: str) -> Pem:
-    """Return one of the certificates or keys made for tests."""
+    """Return the path of a test certificate or key."""
     return Pem(name, path=TLS / name)
 
 
 def server_tls(*, asks_client: bool = False) -> ssl.SSLContext:
-    """Return the settings of a TLS server on loopback."""
+    """Return the TLS context of a loopback server."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(TLS / "server.pem", TLS / "server.key")
     if asks_client:
@@ -48,7 +48,7 @@ def transport_to(
 
 @contextmanager
 def transport_that_hears(answer: Answer) -> Iterator[Transport]:
-    """Give a transport to a server of its own."""
+    """Yield a transport to a new server."""
     with LoopbackServer(answer) as server:
         transport = transport_to(server)
         yield transport
@@ -56,7 +56,7 @@ def transport_that_hears(answer: Answer) -> Iterator[Transport]:
 
 
 class WatchedMailbox(Mailbox):
-    """A mailbox that keeps all that was ever put into it, and wakes those who wait for something."""
+    """A mailbox that keeps everything put into it; ``until`` waits for a condition."""
 
     def __init__(self, *, shows_nodes_first: bool = False, tap: Tap | None = None) -> None:
         super().__init__(shows_nodes_first=shows_nodes_first, tap=tap)
@@ -89,22 +89,22 @@ class WatchedMailbox(Mailbox):
         return set(self.objects.get(kind, {}))
 
     def phases(self, kind: Kind) -> list[Phase]:
-        """Return the phases a kind went through, repetitions left out."""
+        """Return the successive phases of a kind, without repetitions."""
         phases = [status.phase for status in self.history if status.kind is kind]
         return [phase for i, phase in enumerate(phases) if i == 0 or phases[i - 1] is not phase]
 
     def until(self, holds: Callable[[], bool], seconds: float = 20.0) -> None:
-        """Wait until something holds; fail when it does not come about."""
+        """Wait until a condition holds; fail if it does not in time."""
         deadline = time.monotonic() + seconds
         with self._news:
             while not holds():
                 left = deadline - time.monotonic()
                 assert left > 0, f"not within {seconds} s; {self.summary()}"
-                # Some conditions hang on more than the mailbox.
+                # Conditions may depend on more than the mailbox, so poll too.
                 self._news.wait(min(left, 0.05))
 
     def summary(self) -> list[tuple[str, str, int, str]]:
-        """Return how every kind stands, in short."""
+        """Return name, phase, count and error of every kind."""
         return [(item.kind.value, item.phase.value, item.count, item.last_error) for item in self.statuses.values()]
 
 

@@ -32,7 +32,7 @@ MIB = 1 << 20
 
 @contextmanager
 def at_most(mebibytes: float) -> Iterator[None]:
-    """Hold what happens meanwhile to a peak of memory."""
+    """Fail if the block's peak memory exceeds this."""
     tracemalloc.start()
     try:
         yield
@@ -43,13 +43,13 @@ def at_most(mebibytes: float) -> Iterator[None]:
 
 
 def endless(call: Call) -> None:
-    """Send zeros for as long as anybody reads."""
+    """Send zeros until the client hangs up."""
     while True:
         call.chunks(b"0" * 65_536)
 
 
 class Steps:
-    """A clock on which every look takes so many seconds."""
+    """A clock that advances by this many seconds at each reading."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds, self._now = seconds, 0.0
@@ -62,20 +62,20 @@ class Steps:
 # Bodies
 
 
-def test_body_without_an_end_is_given_up(serve: Serve) -> None:
+def test_endless_body_is_abandoned(serve: Serve) -> None:
     transport = transport_to(serve(endless))
     with at_most(10), pytest.raises(UnreachableError, match=r"sent an answer of more than 4 MiB"):
         transport.get("/api", most_bytes=4 * MIB)
 
 
-def test_body_that_unpacks_to_more_is_given_up(serve: Serve) -> None:
+def test_body_that_unpacks_to_too_much_is_abandoned(serve: Serve) -> None:
     bomb = gzip.compress(b"0" * (40 * MIB))
     transport = transport_to(serve(lambda call: call.text(bomb, Content_Encoding="gzip")))
     with at_most(10), pytest.raises(UnreachableError, match=r"unpacks to more than 200 times its size"):
         transport.get("/api", most_bytes=4 * MIB)
 
 
-def test_the_connection_is_not_used_again_with_the_rest_of_an_answer_in_it(serve: Serve) -> None:
+def test_connection_with_an_unread_rest_is_not_reused(serve: Serve) -> None:
     server = serve(Script(lambda call: call.text(b"0" * 4096), lambda call: call.json({"a": 1})))
     transport = transport_to(server)
     with pytest.raises(UnreachableError, match="of more than 1 KiB"):
@@ -88,13 +88,13 @@ def test_the_connection_is_not_used_again_with_the_rest_of_an_answer_in_it(serve
     (gzip.compress(b"0" * 1000)[:-9], "gzip", "cut the connection"),
     (b"anything", "br", "in an encoding that was not asked for: br"),
 ], ids=["damaged", "cut", "other"])  # fmt: skip
-def test_packing_that_cannot_be_read(serve: Serve, content: bytes, encoding: str, sentence: str) -> None:
+def test_undecodable_content_encoding_is_an_error(serve: Serve, content: bytes, encoding: str, sentence: str) -> None:
     transport = transport_to(serve(lambda call: call.text(content, Content_Encoding=encoding)))
     with pytest.raises(UnreachableError, match=sentence):
         transport.get("/api")
 
 
-def test_body_that_drips_for_ever_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_body_that_is_too_slow_is_abandoned(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.sources.cluster.transport.time", Steps(100))
 
     def drip(call: Call) -> None:
@@ -105,7 +105,7 @@ def test_body_that_drips_for_ever_is_given_up(serve: Serve, monkeypatch: pytest.
         transport_to(serve(drip)).get("/api")
 
 
-def test_error_body_without_an_end_is_read_as_far_as_it_matters(serve: Serve) -> None:
+def test_only_the_beginning_of_an_endless_error_body_is_read(serve: Serve) -> None:
     def fail(call: Call) -> None:
         call._handler.send_response(500)
         call._handler.send_header("Transfer-Encoding", "chunked")
@@ -129,7 +129,7 @@ def test_error_body_nested_deeply(serve: Serve) -> None:
     [DEEP, b'{"items":' + DEEP + b"}", b'{"x":' + DEEP + b"}", b"\xff", b"null"],
     ids=["list", "items", "field", "bytes", "nothing"],
 )
-def test_answers_that_cannot_be_read_are_sentences(serve: Serve, ask: Callable[[Any], object], content: bytes) -> None:
+def test_unreadable_answers_give_short_errors(serve: Serve, ask: Callable[[Any], object], content: bytes) -> None:
     with pytest.raises(SourceError) as caught:
         ask(transport_to(serve(lambda call: call.text(content))))
     assert len(str(caught.value)) < 400
@@ -148,7 +148,7 @@ def read_at_most(most_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_page_that_is_too_large_is_read_with_fewer_objects(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_that_is_too_large_is_read_in_smaller_pages(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"node-{number:03}" for number in range(200)]
 
     def answer(call: Call) -> None:
@@ -166,7 +166,7 @@ def test_page_that_is_too_large_is_read_with_fewer_objects(serve: Serve, monkeyp
     assert bench.status.phase is Phase.LIVE
 
 
-def test_server_that_keeps_to_no_limit_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_that_ignores_the_page_limit_is_an_error(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(call: Call) -> None:
         call.error(400) if call.is_watch else call.json(listing(named(f"node-{i}") for i in range(200)))
 
@@ -177,7 +177,7 @@ def test_server_that_keeps_to_no_limit_is_given_up(serve: Serve, monkeypatch: py
     assert "sent an answer of more than 1 KiB" in bench.status.last_error
 
 
-def test_line_without_an_end_is_given_up(serve: Serve) -> None:
+def test_endless_line_is_abandoned(serve: Serve) -> None:
     def send(call: Call) -> None:
         call.lines({"type": "ADDED", "object": named("a")})
         endless(call)
@@ -192,7 +192,7 @@ def test_line_without_an_end_is_given_up(serve: Serve) -> None:
             pass
 
 
-def test_line_in_the_smallest_pieces_takes_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_in_tiny_chunks_takes_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "LONGEST_LINE", MIB // 16)
     wire = b"2\r\n00\r\n" * 2000
     buffer = LineBuffer(1 << 14, is_chunked=True)
@@ -206,11 +206,11 @@ def test_line_in_the_smallest_pieces_takes_no_more(monkeypatch: pytest.MonkeyPat
         read_on()
 
 
-# What comes, but too slowly
+# Answers that are too slow
 
 
 def drip(begin: bytes) -> Callable[[Call], None]:
-    """Send the beginning of an answer, and then a digit at a time for as long as anybody reads."""
+    """Return an answer that sends a beginning and then one digit at a time until the client hangs up."""
 
     def answer(call: Call) -> None:
         call._handler.wfile.write(begin)
@@ -234,7 +234,7 @@ TOO_SLOW = "did not finish an answer in time"
     b"HTTP/1.1 500 Oh\r\nTransfer-Encoding: chunked\r\n\r\n",
     b"",
 ], ids=["status", "header", "continue", "size of a chunk", "trailer", "error", "proxy"])  # fmt: skip
-def test_framing_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
+def test_slow_framing_is_abandoned(serve: Serve, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
     monkeypatch.setattr(connection_pool, "time", Steps(60))
     server = serve(drip(begin or OK + b"X: "))
     proxied: dict[str, Any] = {} if begin else {"proxy_url": server.url}
@@ -253,13 +253,13 @@ def watch(transport: Transport, **options: Any) -> list[bytes]:
     [CHUNKED, CHUNKED + b"fffff\r\n", OK + b"\r\n", OK + b"Connection: close\r\n\r\n"],
     ids=["size of a chunk", "line", "no chunks", "closing"],
 )
-def test_line_that_drips_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
+def test_slow_line_is_abandoned(serve: Serve, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
     monkeypatch.setattr(stream, "time", Steps(40))
     with at_most(3), pytest.raises(UnreachableError, match=TOO_SLOW):
         watch(transport_to(serve(drip(begin))))
 
 
-def test_endless_watch_is_given_up_for_empty_lines_and_ended_in_time(
+def test_watch_of_empty_lines_is_abandoned_and_others_end_on_time(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream, "time", Steps(40))
@@ -277,7 +277,7 @@ def test_endless_watch_is_given_up_for_empty_lines_and_ended_in_time(
 
 
 @pytest.mark.parametrize("header", [b"", b"Connection: close\r\n"])
-def test_watch_may_be_silent_for_longer_than_its_beginning(serve: Serve, header: bytes) -> None:
+def test_open_watch_may_be_silent_for_longer(serve: Serve, header: bytes) -> None:
     def answer(call: Call) -> None:
         call._handler.wfile.write(OK + header + b"Transfer-Encoding: chunked\r\n\r\n4\r\none\n\r\n")
         call.stall()
@@ -297,12 +297,12 @@ def test_watch_may_be_silent_for_longer_than_its_beginning(serve: Serve, header:
      "failed with exit status 1: 000"),
     ("import os, time\nos.close(1); os.close(2); time.sleep(60)", 0.3, r"did not finish within 0\.3 s"),
 ], ids=["prints", "complains", "closes its output and stays"])  # fmt: skip
-def test_plugin_without_an_end(code: str, seconds: float, sentence: str) -> None:
+def test_endless_plugin_output_is_an_error(code: str, seconds: float, sentence: str) -> None:
     with at_most(5), pytest.raises(CredentialError, match=sentence):
         ExecCredentials(plugin(code), timeout_seconds=seconds).current()
 
 
-def test_token_file_and_certificate_without_an_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_endless_token_and_certificate_files_are_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     large = tmp_path / "large"
     with large.open("wb") as file:
         file.truncate(MIB + 1)

@@ -50,7 +50,7 @@ def connect(folder: Path, *, cluster: Fields | None = None, user: Fields | None 
     ({"disable-compression": True}, {"compress": False, "certificate_authority": None}),
     ({"insecure-skip-tls-verify": True}, {"skip_tls_verify": True}),
 ])  # fmt: skip
-def test_fields_of_a_cluster(tmp_path: Path, cluster: Fields, fields: Fields) -> None:
+def test_cluster_fields_are_read(tmp_path: Path, cluster: Fields, fields: Fields) -> None:
     connection = connect(tmp_path, cluster=cluster)
     assert {name: getattr(connection, name) for name in fields} == fields
 
@@ -87,7 +87,7 @@ def test_inline_data_wins_over_files(tmp_path: Path) -> None:
     ({"username": "me", "password": "pw"}, "", ("me", "pw"), ""),
     ({"auth-provider": {"name": "oidc", "config": {"id-token": "jwt"}}}, "jwt", None, OIDC_REFUSED),
 ], ids=["token before exec", "password", "OIDC"])  # fmt: skip
-def test_ways_to_authenticate(
+def test_authentication_methods(
     tmp_path: Path, user: Fields, token: str, basic: tuple[str, str] | None, when_refused: str
 ) -> None:
     connection = connect(tmp_path, user=user)
@@ -156,7 +156,7 @@ def test_exec_plugin(tmp_path: Path) -> None:
      "auth-provider 'gcp' of user 'u' in .* is not supported; use an exec plugin"),
     ({}, {"as-groups": ["a"]}, "as-groups, as-uid or as-user-extra of user 'u' in .* needs as"),
 ])  # fmt: skip
-def test_errors_name_file_and_field(tmp_path: Path, cluster: Fields, user: Fields, sentence: str) -> None:
+def test_errors_name_the_file_and_the_field(tmp_path: Path, cluster: Fields, user: Fields, sentence: str) -> None:
     with pytest.raises(KubeconfigError, match=sentence):
         connect(tmp_path, cluster=cluster, user=user)
 
@@ -181,7 +181,7 @@ contexts:
     (CONTEXTS, "lost", "context 'lost' names the cluster 'nowhere', which no kubeconfig file defines"),
     (CONTEXTS, "stranger", "context 'stranger' names the user 'nobody', which no kubeconfig file defines"),
 ])  # fmt: skip
-def test_contexts_that_cannot_be_used(tmp_path: Path, text: str, context: str | None, sentence: str) -> None:
+def test_unusable_contexts_are_errors(tmp_path: Path, text: str, context: str | None, sentence: str) -> None:
     (tmp_path / "config").write_text(text)
     with pytest.raises(KubeconfigError, match=sentence):
         load_connection(kubeconfig=str(tmp_path / "config"), context=context, environ={})
@@ -197,7 +197,7 @@ def service_account(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("host", "server"), [("10.0.0.1", "https://10.0.0.1:443"), ("fd00::1", "https://[fd00::1]:443")]
 )
-def test_in_a_pod(tmp_path: Path, host: str, server: str) -> None:
+def test_service_account_is_used_in_a_pod(tmp_path: Path, host: str, server: str) -> None:
     folder = service_account(tmp_path / "sa")
     environ = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "443"}
     connection = load_connection(environ=environ, home=tmp_path, service_account=folder)
@@ -219,7 +219,7 @@ def test_kubeconfig_wins_over_the_pod(tmp_path: Path) -> None:
     assert load_connection(environ=environ, home=tmp_path, service_account=folder).context == "production"
 
 
-def test_neither_kubeconfig_nor_pod(tmp_path: Path) -> None:
+def test_error_without_kubeconfig_outside_a_pod(tmp_path: Path) -> None:
     with pytest.raises(KubeconfigError, match=r"no kubeconfig: .*/\.kube/config does not exist, and this is not a pod"):
         load_connection(environ={}, home=tmp_path, service_account=tmp_path)
 
@@ -236,7 +236,7 @@ def test_neither_kubeconfig_nor_pod(tmp_path: Path) -> None:
     "https://" + "a" * 70 + ".com",
     "http://me:hunter2@h:99999",
 ])  # fmt: skip
-def test_servers_that_nothing_can_be_asked_at(tmp_path: Path, server: str) -> None:
+def test_invalid_server_and_proxy_urls_are_errors(tmp_path: Path, server: str) -> None:
     with pytest.raises(KubeconfigError, match=r"server of cluster 'c' .* is not an http or https URL") as caught:
         connect(tmp_path, cluster={"server": server})
     assert "hunter2" not in str(caught.value)
@@ -256,7 +256,7 @@ def test_urls_are_shown_without_passwords() -> None:
     assert without_password(text) == 'proxyconnect to "http://proxy:3128" for https://api.test/a@b failed'
 
 
-def test_settings_reach_the_pool() -> None:
+def test_connection_settings_reach_the_pool() -> None:
     connection = Connection(
         server="https://api.test", context="c", certificate_authority=pem("authority.pem"), tls_server_name="other.test"
     )
@@ -270,7 +270,7 @@ def test_settings_reach_the_pool() -> None:
     assert (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1) in settings["socket_options"]
 
 
-def test_strict_checks_of_authorities_are_off() -> None:
+def test_certificates_are_verified_without_x509_strict() -> None:
     context = connection_pool(Connection(server="https://x", context="c"), None, None).connection_pool_kw["ssl_context"]
     assert not context.verify_flags & ssl.VERIFY_X509_STRICT
     assert context.verify_mode is ssl.CERT_REQUIRED
@@ -290,12 +290,12 @@ EXCEPTIONS = (
     rest.should_bypass_proxies.__module__ != rest.__name__, reason="the client before 37 reads NO_PROXY otherwise"
 )
 @pytest.mark.parametrize("server", SERVERS)
-def test_exceptions_from_the_proxy_are_those_of_the_official_client(server: str) -> None:
+def test_no_proxy_entries_match_as_in_the_official_client(server: str) -> None:
     ours = [goes_without_proxy(server, entries) for entries in EXCEPTIONS]
     assert ours == [rest.should_bypass_proxies(server, entries) for entries in EXCEPTIONS]
 
 
-def test_systems_without_all_keepalive_options(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keepalive_works_without_the_systems_tcp_options(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("TCP_KEEPIDLE", "TCP_KEEPALIVE", "TCP_KEEPCNT"):
         monkeypatch.delattr(socket, name, raising=False)
     options = connection_pool(Connection(server="http://x", context="c"), None, None).connection_pool_kw[

@@ -41,7 +41,7 @@ def discovered(serve: Serve, document: dict[str, Any]) -> list[tuple[Kind, str, 
     return [(resource.kind, resource.api_version, resource.api_kind) for resource in resources]
 
 
-def test_karpenter_and_every_providers_node_classes(serve: Serve) -> None:
+def test_karpenters_kinds_and_every_providers_node_classes_are_found(serve: Serve) -> None:
     providers = (
         group("karpenter.k8s.aws", v1=[resource("ec2nodeclasses", "EC2NodeClass")]),
         group("karpenter.azure.com", v1beta1=[resource("aksnodeclasses", "AKSNodeClass")]),
@@ -71,20 +71,20 @@ def test_karpenter_and_every_providers_node_classes(serve: Serve) -> None:
     (["v2"], "v2"),
     (["v3", "v2"], "v3"),
 ])  # fmt: skip
-def test_karpenters_version_that_is_known_best(serve: Serve, served: list[str], chosen: str) -> None:
+def test_best_known_version_of_karpenters_kinds_is_chosen(serve: Serve, served: list[str], chosen: str) -> None:
     versions = {version: [resource("nodepools", "NodePool")] for version in served}
     assert discovered(serve, aggregated(group("karpenter.sh", **versions))) == [
         (Kind.NODEPOOL, f"karpenter.sh/{chosen}", "NodePool")
     ]
 
 
-def test_a_providers_version_is_the_servers_choice(serve: Serve) -> None:
+def test_the_servers_preferred_version_of_a_nodeclass_is_chosen(serve: Serve) -> None:
     classes = [resource("ec2nodeclasses", "EC2NodeClass")]
     document = aggregated(group("karpenter.k8s.aws", v1beta1=classes, v1=classes))
     assert discovered(serve, document) == [(Kind.NODECLASS, "karpenter.k8s.aws/v1beta1", "EC2NodeClass")]
 
 
-def test_server_without_aggregation_is_asked_group_by_group(serve: Serve) -> None:
+def test_server_without_aggregated_discovery_is_asked_for_each_group(serve: Serve) -> None:
     def answer(call: Call) -> None:
         match call.path:
             case "/apis":

@@ -62,7 +62,7 @@ def printing(status: Any, *, api_version: str = V1, **top: Any) -> ExecPlugin:
 
 
 class Time:
-    """A clock to be moved by hand."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -72,7 +72,7 @@ class Time:
 
 
 def counting(folder: Path, status: dict[str, Any] | None = None, **options: Any) -> tuple[ExecCredentials, Path]:
-    """Return a plugin that prints t1, t2, …, and the file that grows with each run."""
+    """Return a plugin that prints t1, t2, …, and a file that grows with each run."""
     path = folder / "runs"
     return ExecCredentials(plugin(COUNTING, str(path), V1, json.dumps(status or {})), **options), path
 
@@ -123,7 +123,7 @@ def test_threads_share_one_run(tmp_path: Path) -> None:
     assert runs.read_text() == "x"
 
 
-def test_threads_share_one_failure(tmp_path: Path) -> None:
+def test_failure_is_shared_for_some_seconds(tmp_path: Path) -> None:
     now = Time()
     runs = tmp_path / "runs"
     credential = ExecCredentials(
@@ -174,7 +174,7 @@ print(json.dumps({"kind": "ExecCredential", "apiVersion": info["apiVersion"], "s
     (running("no-such-command"), r"command not found\. Get it from example\.com\.$"),
     (running(__file__), "cannot be run: .*Permission denied"),
 ])  # fmt: skip
-def test_failures_are_sentences(bad: ExecPlugin, sentence: str) -> None:
+def test_plugin_failures_are_explained(bad: ExecPlugin, sentence: str) -> None:
     with pytest.raises(CredentialError, match=f"^exec plugin fake:? .*{sentence}|^exec plugin fake:? {sentence}"):
         ExecCredentials(bad).current()
 
@@ -190,14 +190,14 @@ def test_failures_are_sentences(bad: ExecPlugin, sentence: str) -> None:
      "The SSO session associated with this profile has expired, run aws sso login --profile prod-1"),
     ("no file /home/me/.aws/sso/cache/x1.json", "no file /home/me/.aws/sso/cache/x1.json"),
 ])  # fmt: skip
-def test_what_a_plugin_says_is_shown_without_secrets(text: str, shown: str) -> None:
+def test_output_of_a_plugin_is_shown_without_secrets(text: str, shown: str) -> None:
     assert without_secrets(text) == shown
 
 
 SLEEPER = "import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', 'import time; time.sleep(60)'])"
 
 
-def test_time_limit_ends_the_plugin_and_its_children() -> None:
+def test_time_limit_kills_the_plugin_and_its_children() -> None:
     began = time.monotonic()
     with pytest.raises(CredentialError, match=r"did not finish within 0\.2 s"):
         ExecCredentials(plugin(SLEEPER), timeout_seconds=0.2).current()
@@ -225,7 +225,7 @@ def test_close_ends_a_running_plugin(tmp_path: Path) -> None:
     assert failures == ["exec plugin fake failed with exit status -9: and said nothing"]
 
 
-def test_ending_a_plugin_that_has_ended_hits_nobody_else() -> None:
+def test_killing_an_ended_plugin_does_nothing() -> None:
     ended = subprocess.Popen([sys.executable, "-S", "-c", "pass"], start_new_session=True)
     ended.wait()
     _end(ended)
@@ -293,7 +293,7 @@ def test_the_terminal_is_never_touched(tmp_path: Path) -> None:
         "stdout": False,
         "tty": False,
     }
-    # Only the terminal's own echo of what was typed.
+    # The terminal itself echoes the typed text.
     assert seen.replace(b"\r\n", b"\n") in (b"typed by the user\n", b"")
 
 
@@ -314,7 +314,7 @@ def test_credentials_of_a_connection(fields: dict[str, Any], grant: Grant) -> No
     assert credentials_for(connection(**fields)).current() == grant
 
 
-def test_refused_token_says_what_would_help_where_that_is_known() -> None:
+def test_refused_token_shows_the_known_remedy() -> None:
     credentials = credentials_for(connection(token="jwt", when_refused="renew it"))
     with pytest.raises(CredentialError, match="renew it"):
         credentials.refused(credentials.current())
@@ -346,7 +346,7 @@ def test_refused_token_is_read_again_at_once(tmp_path: Path) -> None:
     credentials.close()
 
 
-def test_token_file_that_goes_away_leaves_the_last_token(tmp_path: Path) -> None:
+def test_last_token_is_kept_if_the_token_file_is_deleted(tmp_path: Path) -> None:
     path = written(tmp_path / "token", "one")
     credentials = FileCredentials(path)
     first = credentials.current()
@@ -356,7 +356,7 @@ def test_token_file_that_goes_away_leaves_the_last_token(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("content", "sentence"), [(None, "cannot read the token file .*absent"), (" \n", "is empty")])
-def test_token_file_without_a_token(tmp_path: Path, content: str | None, sentence: str) -> None:
+def test_empty_token_file_is_an_error(tmp_path: Path, content: str | None, sentence: str) -> None:
     path = tmp_path / "absent"
     if content is not None:
         path.write_text(content)

@@ -31,7 +31,7 @@ BOMB = b"a: &a [x,x,x,x,x,x,x,x,x,x]\n" + b"".join(
 )
 
 
-def test_first_file_wins_names_and_current_context(tmp_path: Path) -> None:
+def test_first_file_takes_precedence(tmp_path: Path) -> None:
     first, second = write(tmp_path, "a", FIRST), write(tmp_path, "b", SECOND)
     config = load_kubeconfig(environ={"KUBECONFIG": f"{first}::{tmp_path / 'absent'}:{second}:{first}"})
     assert config.current_context == "blue"
@@ -43,20 +43,20 @@ def test_first_file_wins_names_and_current_context(tmp_path: Path) -> None:
     assert config.title == f"{first}:{second}"
 
 
-def test_later_current_context_counts_where_the_first_file_has_none(tmp_path: Path) -> None:
+def test_current_context_is_that_of_the_first_file_that_sets_one(tmp_path: Path) -> None:
     first = write(tmp_path, "a", "current-context: ''")
     second = write(tmp_path, "b", SECOND)
     assert load_kubeconfig(environ={"KUBECONFIG": f"{first}:{second}"}).current_context == "red"
 
 
-def test_default_place_and_home(tmp_path: Path) -> None:
+def test_default_path_is_in_the_home_directory(tmp_path: Path) -> None:
     (tmp_path / ".kube").mkdir()
     path = write(tmp_path / ".kube", "config", FIRST)
     assert load_kubeconfig(environ={}, home=tmp_path).files == (path,)
     assert load_kubeconfig("~/.kube/config", environ={}, home=tmp_path).files == (path,)
 
 
-def test_explicit_file_alone_is_read(tmp_path: Path) -> None:
+def test_only_the_explicit_file_is_read(tmp_path: Path) -> None:
     first, second = write(tmp_path, "a", FIRST), write(tmp_path, "b", SECOND)
     assert load_kubeconfig(str(second), environ={"KUBECONFIG": str(first)}).current_context == "red"
 
@@ -82,7 +82,7 @@ def test_explicit_file_must_be_readable(tmp_path: Path, name: str, sentence: str
     (b"a: 1\n---\nb: 2\n", "it holds 2 documents"),
     (b"#" * (MOST_BYTES + 1), "is larger than 16 MiB"),
 ])  # fmt: skip
-def test_bad_files_are_sentences(tmp_path: Path, data: bytes, sentence: str) -> None:
+def test_errors_of_invalid_files(tmp_path: Path, data: bytes, sentence: str) -> None:
     (tmp_path / "config").write_bytes(data)
     with pytest.raises(KubeconfigError, match=sentence):
         load_kubeconfig(str(tmp_path / "config"))

@@ -19,7 +19,7 @@ PATCH_NODES = {"verb": "patch", "resource": "nodes"}
 
 
 def answer(status: dict[str, object]) -> dict[str, object]:
-    """Return a review as API servers send it back: what was asked, and their answer."""
+    """Return an access review as API servers return it: the request with a status."""
     asked = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "metadata": {}}
     return {**asked, "spec": {"resourceAttributes": {"verb": "patch", "resource": "nodes"}}, "status": status}
 
@@ -28,7 +28,7 @@ def answer(status: dict[str, object]) -> dict[str, object]:
     ({"allowed": True, "reason": "RBAC:\nallowed"}, (True, "RBAC: allowed")),
     ({"allowed": False, "reason": None}, (False, "")),
 ], ids=["allowed", "denied"])  # fmt: skip
-def test_question_names_the_user_and_is_answered(
+def test_access_review_names_the_user_and_is_answered(
     serve: Serve, status: dict[str, object], result: tuple[bool, str]
 ) -> None:
     server = serve(lambda call: call.json(answer(status), 201))
@@ -47,12 +47,12 @@ def test_question_names_the_user_and_is_answered(
 
 
 @pytest.mark.parametrize("text", ["?", "{}", '{"status": {"allowed": "banana"}}', "[]"])
-def test_answer_that_is_none(serve: Serve, text: str) -> None:
+def test_answer_that_is_no_review_is_an_error(serve: Serve, text: str) -> None:
     with pytest.raises(UnreachableError, match="did not answer with an access review"):
         review_access(transport_to(serve(lambda call: call.text(text))), PATCH_NODES)
 
 
-def test_errors_are_told_as_those_of_every_request(serve: Serve) -> None:
+def test_errors_of_reviews_are_api_errors(serve: Serve) -> None:
     status = {"kind": "Status", "reason": "Forbidden", "message": "no reviews for you"}
     with pytest.raises(ApiError, match="no reviews for you"):
         review_access(transport_to(serve(lambda call: call.json(status, 403))), PATCH_NODES)

@@ -41,7 +41,7 @@ REPLICASETS = next(resource for resource in LATER if resource.kind is Kind.REPLI
 
 
 def noticed_soon(monkeypatch: pytest.MonkeyPatch, *, streams: int) -> list[float]:
-    """Have the silence of the first streams be noticed soon once they are open; return what silence is allowed."""
+    """Shorten the silence allowed to the first streams to 0.05 s; return the list of the limits requested."""
     allowed: list[float] = []
     seen: list[LineStream] = []
     allow = LineStream.allow_silence
@@ -57,7 +57,7 @@ def noticed_soon(monkeypatch: pytest.MonkeyPatch, *, streams: int) -> list[float
 
 
 class Bench:
-    """A reflector against a server, with time in the test's hands; each ``step`` is one list or watch."""
+    """A reflector with a clock that the test moves; each ``step`` is one list or watch."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Bench:
         self._attempts = self.reflector.attempts(threading.Event())
 
     def step(self) -> float:
-        """List or watch once; return the seconds to wait before the next time."""
+        """List or watch once; return the seconds to wait before the next attempt."""
         return next(self._attempts)
 
     def recovered(self) -> None:
@@ -110,7 +110,7 @@ def streamed(*names: str, version: str = "10") -> tuple[dict[str, Any], ...]:
 
 
 def answer(*lines: Any, then: Callable[[Call], None] = Call.end) -> Answer:
-    """Return an answer that sends lines and then ends, is cut or stalls."""
+    """Return an answer that sends lines and then calls ``then`` (end, cut or stall)."""
 
     def send(call: Call) -> None:
         call.lines(*lines)
@@ -133,7 +133,7 @@ NO_STREAMING = error(
 
 
 class Taken:
-    """A tap that keeps what it is given, in order."""
+    """A tap that records what it gets, in order."""
 
     def __init__(self) -> None:
         self.texts: list[tuple[str, str, str]] = []
@@ -185,7 +185,7 @@ def test_a_tap_gets_each_object_as_it_was_sent(serve: Serve, *, is_streamed: boo
 # Streaming lists
 
 
-def test_streaming_list_goes_on_as_a_watch(serve: Serve) -> None:
+def test_streaming_list_continues_as_a_watch(serve: Serve) -> None:
     server = serve(
         Script(
             answer(
@@ -252,7 +252,7 @@ def test_unreachable_server_does_not_count_against_streaming_lists(serve: Serve)
 
 
 @pytest.mark.parametrize("code", [400, 403, 405, 406, 415, 422])
-def test_pages_where_streaming_is_refused(serve: Serve, code: int) -> None:
+def test_pages_are_listed_if_streaming_is_refused(serve: Serve, code: int) -> None:
     server = serve(
         Script(
             error(code),
@@ -296,7 +296,7 @@ def test_large_kinds_are_counted_first(serve: Serve) -> None:
     assert bench.keys == {"x/a"}
 
 
-def test_many_objects_from_afar_come_in_compressed_pages(serve: Serve) -> None:
+def test_many_objects_over_a_slow_link_are_listed_in_compressed_pages(serve: Serve) -> None:
     bench: Bench
 
     def slow_count(call: Call) -> None:
@@ -310,7 +310,7 @@ def test_many_objects_from_afar_come_in_compressed_pages(serve: Serve) -> None:
     assert server.calls[1].headers["Accept-Encoding"] == "gzip"
 
 
-def test_owners_come_as_metadata_alone(serve: Serve) -> None:
+def test_only_the_metadata_of_replicasets_is_requested(serve: Serve) -> None:
     partial = named("a", "x", kind="PartialObjectMetadata", apiVersion="meta.k8s.io/v1")
     script = Script(NO_STREAMING, lambda call: call.json(listing([partial])), answer())
     server = serve(script)
@@ -326,13 +326,13 @@ def test_owners_come_as_metadata_alone(serve: Serve) -> None:
     assert (owner.api_version, owner.kind) == ("apps/v1", "ReplicaSet")
 
 
-# What ends a watch
+# How watches end
 
 
 def live(
     serve: Serve, *answers: Answer, names: tuple[str, ...] = ("a",), **options: Any
 ) -> tuple[Bench, LoopbackServer]:
-    """Return a bench that has listed, and whose watches get the answers."""
+    """Return a bench after its first list, and the server, which gives these answers next."""
     server = serve(Script(answer(*streamed(*names)), *answers))
     bench = Bench(server, **options)
     assert bench.step() == 0
@@ -350,7 +350,7 @@ def test_half_open_connection_is_noticed(serve: Serve, monkeypatch: pytest.Monke
     assert bench.status.phase is Phase.LIVE
 
 
-def test_streaming_list_may_be_silent_for_longer_once_complete(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_complete_streaming_list_may_be_silent_for_longer(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     allowed = noticed_soon(monkeypatch, streams=0)
 
     def late(call: Call) -> None:
@@ -365,7 +365,7 @@ def test_streaming_list_may_be_silent_for_longer_once_complete(serve: Serve, mon
 
 
 def quiet_for(seconds: float, then: Callable[[Call], None], serve: Serve, *before: Answer) -> Bench:
-    """Return a bench whose watch ends after a quiet while."""
+    """Return a bench whose watch is silent for some seconds and then calls ``then``."""
     bench: Bench
 
     def after_a_while(call: Call) -> None:
@@ -378,11 +378,11 @@ def quiet_for(seconds: float, then: Callable[[Call], None], serve: Serve, *befor
     return bench
 
 
-def test_quiet_watch_that_ends_in_time_is_no_failure(serve: Serve) -> None:
+def test_silent_watch_that_ends_on_time_is_no_failure(serve: Serve) -> None:
     assert quiet_for(400, Call.end, serve).step() == 0
 
 
-def test_quiet_watch_that_is_cut_after_a_while_starts_the_back_off_anew(serve: Serve) -> None:
+def test_silent_watch_cut_after_a_minute_resets_the_back_off(serve: Serve) -> None:
     bench = quiet_for(60, Call.cut, serve, error(500), error(500))
     assert [bench.step() for _ in range(3)] == [1.0, 2.0, 1.0]
 
@@ -391,7 +391,7 @@ def test_quiet_watch_that_is_cut_after_a_while_starts_the_back_off_anew(serve: S
 
 
 def then(*items: dict[str, Any]) -> Answer:
-    """Answer what was there at a moment; which moment is asked for is checked."""
+    """Return an answer with the objects at version 15; it fails if another version is requested."""
 
     def tell(call: Call) -> None:
         assert (call.query["resourceVersion"], call.query["resourceVersionMatch"]) == ("15", "Exact")
@@ -410,8 +410,10 @@ OLD = named("a", version="4")
     [(MOVED, [then(OLD)]), (MOVED, [then()]), (GONE, [then(named("a")), then(named("b", version="3"))])],
     ids=["another version", "nothing", "what was gone"],
 )
-def test_restore_is_noticed_after_the_storage_wrote_more(serve: Serve, before: Answer, answers: list[Answer]) -> None:
-    """At our last moment the restored storage held something else than what is known."""
+def test_restore_is_noticed_although_versions_have_grown_past_ours(
+    serve: Serve, before: Answer, answers: list[Answer]
+) -> None:
+    """At the last version seen, the restored storage held other objects than the reflector."""
     again = listing([OLD, named("new", version="14")], version="22")
     script = [before, Call.cut, page("a", version="20"), *answers, lambda call: call.json(again), answer()]
     bench, server = live(serve, *script, names=("a",))
@@ -426,7 +428,7 @@ def test_restore_is_noticed_after_the_storage_wrote_more(serve: Serve, before: A
     assert bench.status.phase is Phase.LIVE
     bench.step()
     assert server.calls[-1].query["resourceVersion"] == "22"
-    assert bench.reflector._seen.newest() == ("new", 14), "an older version of an object replaced a newer one"
+    assert bench.reflector._seen.newest() == ("new", 14), "the newest version seen is not that of the restored list"
 
 
 @pytest.mark.parametrize("answers", [
@@ -436,7 +438,7 @@ def test_restore_is_noticed_after_the_storage_wrote_more(serve: Serve, before: A
     [MOVED, error(400, "resourceVersionMatch is forbidden")],
     [MOVED, then(named("a", version=""))],
 ], ids=["the same", "gone", "forgotten", "not understood", "no version"])  # fmt: skip
-def test_the_same_past_is_gone_on_with(serve: Serve, answers: list[Answer]) -> None:
+def test_watch_continues_if_the_past_is_unchanged_or_unknown(serve: Serve, answers: list[Answer]) -> None:
     before, *told = answers
     bench, server = live(serve, before, Call.cut, page("a", version="20"), *told, answer(bookmark(21)))
     for _ in range(3):
@@ -446,7 +448,7 @@ def test_the_same_past_is_gone_on_with(serve: Serve, answers: list[Answer]) -> N
     assert server.calls[-1].query["resourceVersion"] == "15"
 
 
-def test_another_kind_may_find_that_the_past_is_another(serve: Serve) -> None:
+def test_kind_lists_again_if_another_kind_noticed_a_restore(serve: Serve) -> None:
     bench, server = live(serve, page("a", "b", version="22"), answer())
     bench.reflector.doubt_the_past()
     assert bench.step() > 0
@@ -457,7 +459,7 @@ def test_another_kind_may_find_that_the_past_is_another(serve: Serve) -> None:
     assert server.calls[-1].query["resourceVersion"] == "22"
 
 
-def test_what_is_asked_of_the_past_is_one_object(serve: Serve) -> None:
+def test_only_one_object_of_a_past_version_is_requested(serve: Serve) -> None:
     asked: list[tuple[str, str]] = []
 
     def tell(call: Call) -> None:
@@ -475,7 +477,7 @@ def test_what_is_asked_of_the_past_is_one_object(serve: Serve) -> None:
     ]
 
 
-def test_list_that_is_out_of_date_replaces_nothing(serve: Serve) -> None:
+def test_outdated_list_replaces_nothing(serve: Serve) -> None:
     def old(call: Call) -> None:
         call.lines(event("ADDED", named("a", version="3", spec={"unschedulable": True})), bookmark(5, ends_list=True))
         call.end()
@@ -495,21 +497,21 @@ def test_list_that_is_out_of_date_replaces_nothing(serve: Serve) -> None:
     assert bench.status.phase is Phase.LIVE
 
 
-# What is shown after each list or watch
+# The state after each list or watch
 
 
 class After(NamedTuple):
-    """What is so after a list or watch; None, and an empty text, is not asked."""
+    """Expected state after a list or watch; None and empty strings are not checked."""
 
     seconds: float | None = None
-    """The wait before the next one, as long as chance makes it; -1 is any."""
+    """Wait before the next attempt at its longest; -1 for any wait."""
     phase: Phase | None = None
     keys: str | None = None
-    """Names of nodes, a letter each."""
+    """Names of the nodes, one letter each."""
     said: str = ""
-    """What the status says, from the beginning with ``^``."""
+    """Text within the status's error; with ``^``, its beginning."""
     asked: str = ""
-    """The last request: the resourceVersion of a watch, ``stream`` or ``page`` for a list, or the pages' limit."""
+    """The last request: the resourceVersion of a watch, ``stream`` or ``page`` for a list, or the page limit."""
     recoveries: int | None = None
 
 
@@ -652,11 +654,11 @@ COURSES: dict[str, tuple[list[Answer], list[After]]] = {
         [After(0), After(), After(None, Phase.STALE), After(None, Phase.LIVE, "a")],
     ),
 }  # fmt: skip
-"""Answers of a server, and what is shown after each list or watch."""
+"""Answers of the server, and the expected state after each list or watch."""
 
 
 @pytest.mark.parametrize("course", COURSES)
-def test_what_is_shown_after_each_list_or_watch(serve: Serve, course: str) -> None:
+def test_state_after_each_list_or_watch(serve: Serve, course: str) -> None:
     answers, states = COURSES[course]
     server = serve(Script(*answers))
     bench = Bench(server)
@@ -673,7 +675,7 @@ def test_what_is_shown_after_each_list_or_watch(serve: Serve, course: str) -> No
         assert after.recoveries in (None, bench.recoveries)
 
 
-# However a server answers
+# Endless failures and endless lists
 
 
 ENDLESS: dict[str, Answer] = {
@@ -707,7 +709,7 @@ ENDLESS: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("name", ENDLESS)
-def test_there_is_a_ceiling_on_requests(serve: Serve, name: str) -> None:
+def test_the_rate_of_requests_is_limited(serve: Serve, name: str) -> None:
     server = serve(ENDLESS[name])
     bench = Bench(server)
     for _ in range(100):
@@ -715,11 +717,11 @@ def test_there_is_a_ceiling_on_requests(serve: Serve, name: str) -> None:
         bench.waits.clear()
         if bench.now > 60:
             break
-    assert bench.now > 60, "so many attempts took no time"
+    assert bench.now > 60, "100 attempts took less than a minute"
     assert len(server.calls) <= 3 * (10 + bench.now), name
 
 
-def test_endless_list_of_ever_new_objects_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_list_of_new_objects_is_abandoned(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflector, "MOST_OBJECTS", 50)
     numbers = itertools.count()
 
@@ -734,7 +736,7 @@ def test_endless_list_of_ever_new_objects_is_given_up(serve: Serve, monkeypatch:
     assert len(server.calls) == 52
 
 
-def test_pages_come_no_faster_than_any_cluster_needs_them(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rate_of_pages_is_limited(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflector, "PAGES", (20.0, 5.0))
     numbers = itertools.count()
 
@@ -750,11 +752,11 @@ def test_pages_come_no_faster_than_any_cluster_needs_them(serve: Serve, monkeypa
     assert sum(wait > 0 for wait in bench.waits) == 20
 
 
-# What cannot be read
+# Errors in our own code
 
 
 @pytest.mark.crashes
-def test_a_bug_is_a_sentence_and_the_thread_lives_on(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_is_reported_and_the_thread_continues(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     bench, _ = live(serve, answer(event("ADDED", named("b"))), answer(*streamed("a", "b", version="20")))
     with monkeypatch.context() as patch:
         patch.setattr(bench.reflector._decoder, "line", None, raising=False)
@@ -767,7 +769,7 @@ def test_a_bug_is_a_sentence_and_the_thread_lives_on(serve: Serve, monkeypatch: 
 # Reporting
 
 
-def test_traffic_is_reported_twice_a_second_at_most(serve: Serve) -> None:
+def test_status_is_reported_at_most_twice_a_second(serve: Serve) -> None:
     bench: Bench
 
     def busy(call: Call) -> None:
@@ -789,7 +791,7 @@ def test_traffic_is_reported_twice_a_second_at_most(serve: Serve) -> None:
 # The endless loop
 
 
-def test_run_announces_waits_and_stops(serve: Serve) -> None:
+def test_run_announces_the_kind_waits_and_stops(serve: Serve) -> None:
     stopped = threading.Event()
     bench = Bench(serve(Script(error(503), answer(*streamed("a"), then=Call.stall))))
 
@@ -837,7 +839,7 @@ def fail(api: FakeApi, round_: int) -> None:
 
 @pytest.mark.parametrize("streams_lists", [True, False], ids=["streaming lists", "pages"])
 @pytest.mark.parametrize("disturb", [cut, cut_and_compact, fail])
-def test_no_change_is_lost_or_doubled_over_faults(
+def test_faults_neither_lose_nor_repeat_changes(
     serve: Serve, disturb: Callable[[FakeApi, int], None], *, streams_lists: bool
 ) -> None:
     api = FakeApi()

@@ -34,7 +34,7 @@ MIB = 1 << 20
 
 
 class Cluster(FakeApi):
-    """A server with every kind that is followed, and discovery."""
+    """An API server with discovery and every followed kind."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ def karpenter() -> Cluster:
 
 
 class Following:
-    """A reflectors against a server; waiting costs no time, and the clock stands until it is moved."""
+    """The reflectors of a server; waits are cut short, and the test moves the clock."""
 
     def __init__(self, server: LoopbackServer | str, mailbox: WatchedMailbox | None = None) -> None:
         self.mailbox = mailbox or WatchedMailbox()
@@ -111,7 +111,7 @@ class Following:
         self.mailbox.until(lambda: all(self.phase(kind) is Phase.LIVE for kind in kinds))
 
     def check_when_quiet(self) -> None:
-        """Look after a server that has not been heard of for a while."""
+        """Check contact after 25 seconds without data."""
         self.now += 25
         self.reflectors.check_contact()
 
@@ -121,13 +121,13 @@ ALL = (Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS, *(resource.kind
 
 @contextmanager
 def followed(server: LoopbackServer) -> Iterator[Following]:
-    """Follow a server, once all kinds are live."""
+    """Yield the reflectors of a server after all kinds have become live."""
     with Following(server) as following:
         following.until_live(*ALL)
         yield following
 
 
-def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> None:
+def test_all_kinds_become_live_and_small_kinds_first(serve: Serve) -> None:
     api = karpenter()
     api.put(NODES.path, named("n1"))
     api.put(PODS.path, named("p1", "web"))
@@ -178,14 +178,14 @@ def test_another_version_of_a_kind_takes_over(serve: Serve) -> None:
         following.now += 31
         following.ticks.release()
         following.mailbox.until(lambda: following.reflectors.resources_of(Kind.NODEPOOL) == (NODEPOOLS,))
-        # The old version stops being served.
+        # The server stops serving the old version.
         del api._objects["/apis/karpenter.sh/v1beta1/nodepools"]
         api.cut_streams()
         following.mailbox.until(lambda: any(call.path == NODEPOOLS.path for call in server.calls))
         following.until_live(Kind.NODEPOOL)
 
 
-def test_discovery_that_fails_leaves_karpenters_kinds_to_speak_for_themselves(serve: Serve) -> None:
+def test_karpenters_kinds_are_followed_although_discovery_fails(serve: Serve) -> None:
     api = karpenter()
     left = [1]
     api.answer_at("/apis", lambda call: call.error(403, "no discovery"), lambda: left and left.pop())
@@ -217,7 +217,7 @@ def test_events_of_auto_mode(serve: Serve) -> None:
         )
 
 
-def test_forbidden_kind_leaves_the_others_alone(serve: Serve) -> None:
+def test_forbidden_kind_does_not_affect_others(serve: Serve) -> None:
     api = karpenter()
     api.answer_at(PODS.path, lambda call: call.error(403, "pods is forbidden"))
     with Following(serve(api)) as following:
@@ -228,7 +228,7 @@ def test_forbidden_kind_leaves_the_others_alone(serve: Serve) -> None:
         )
 
 
-def test_first_kinds_that_take_their_time_are_not_waited_for(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_first_kinds_do_not_delay_the_others(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflectors, "FIRST_SECONDS", 0.05)
     api = karpenter()
     api.answer_at(NODES.path, Call.stall)
@@ -246,7 +246,7 @@ def test_pods_are_read_once_the_app_shows_the_nodes(serve: Serve, monkeypatch: p
         following.until_live(Kind.POD)
 
 
-def test_restarted_server_is_followed_again_by_all(serve: Serve) -> None:
+def test_all_kinds_become_live_again_after_a_server_restart(serve: Serve) -> None:
     api = karpenter()
     api.put(NODES.path, named("before"))
     api.put(NODES.path, named("gone"))
@@ -265,8 +265,8 @@ def test_restarted_server_is_followed_again_by_all(serve: Serve) -> None:
         following.until_live(*ALL)
 
 
-def test_what_hardly_changes_learns_of_a_restore_from_what_does(serve: Serve) -> None:
-    """Of NodePools nothing was lost, but one was made whose version lies behind where their watch goes on."""
+def test_kind_without_changes_learns_of_a_restore_from_another(serve: Serve) -> None:
+    """No NodePool was lost, but a new one has a version below the one that its watch continues from."""
     api = karpenter()
     api.put(NODES.path, named("node"))
     api.put(NODEPOOLS.path, named("pool"))
@@ -292,8 +292,8 @@ def test_what_hardly_changes_learns_of_a_restore_from_what_does(serve: Serve) ->
         following.until_live(*ALL)
 
 
-def test_recovery_shortens_the_waits_of_all(serve: Serve) -> None:
-    """A server that starts refuses some once more after it has answered others."""
+def test_recovery_of_one_kind_shortens_the_waits_of_all(serve: Serve) -> None:
+    """A starting server refuses some kinds again after it has answered others."""
     with followed(serve(karpenter())) as following:
         result, other = (reflector for reflector, _, _ in list(following.reflectors._followed.values())[:2])
         for _ in range(5):
@@ -303,7 +303,7 @@ def test_recovery_shortens_the_waits_of_all(serve: Serve) -> None:
         assert other._backoff.next_seconds() == 1.0
 
 
-def test_stream_that_flaps_wakes_nobody_over_and_over(serve: Serve) -> None:
+def test_repeated_recoveries_wake_other_kinds_only_every_ten_seconds(serve: Serve) -> None:
     with followed(serve(karpenter())) as following:
         reflector, _, bell = next(iter(following.reflectors._followed.values()))
         for moment, is_woken in ((0.0, True), (9.0, False), (10.5, True)):
@@ -316,14 +316,14 @@ def test_stream_that_flaps_wakes_nobody_over_and_over(serve: Serve) -> None:
 
 
 def stalling_once() -> Cluster:
-    """An API server that is silent the first time it is asked for its version."""
+    """Return an API server that does not answer the first readiness check."""
     api = karpenter()
     left = [1]
     api.answer_at("/readyz", Call.stall, lambda: left and left.pop())
     return api
 
 
-def test_server_that_answers_again_wakes_those_that_wait(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_kinds_are_woken_when_the_server_answers_again(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 0.05)
     api = stalling_once()
     with followed(serve(api)) as following:
@@ -338,7 +338,7 @@ def test_server_that_answers_again_wakes_those_that_wait(serve: Serve, monkeypat
 # Is the server still there?
 
 
-def test_only_a_quiet_server_is_asked_for_its_readiness(serve: Serve) -> None:
+def test_readiness_is_checked_only_if_the_server_is_silent(serve: Serve) -> None:
     server = serve(karpenter())
     with followed(server) as following:
         following.reflectors.check_contact()
@@ -347,7 +347,9 @@ def test_only_a_quiet_server_is_asked_for_its_readiness(serve: Serve) -> None:
         assert server.calls[-1].path == "/readyz"
 
 
-def test_silent_server_is_doubted_and_then_connected_to_anew(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kinds_become_stale_and_reconnect_if_the_server_is_silent(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 0.05)
     api = karpenter()
     is_silent = threading.Event()
@@ -370,7 +372,7 @@ def test_silent_server_is_doubted_and_then_connected_to_anew(serve: Serve, monke
         assert following.reflectors._missed == 0
 
 
-def test_doubt_that_was_unfounded_is_taken_back(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stale_kinds_become_live_when_the_server_answers(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 0.05)
     api = stalling_once()
     with followed(serve(api)) as following:
@@ -388,7 +390,7 @@ NOT_READY = (
 
 
 def without_etcd(api: FakeApi) -> threading.Event:
-    """Have a server say that it is not ready, as without etcd, for as long as an event is set."""
+    """Return an event; while it is set, the server reports itself not ready because of etcd."""
     is_down = threading.Event()
 
     def refuse(call: Call) -> None:
@@ -415,7 +417,7 @@ def test_nothing_is_live_while_etcd_is_down(serve: Serve) -> None:
         assert status.last_error == (
             "the API server is not ready (500): etcd failed: reason withheld, etcd-readiness failed: reason withheld"
         )
-        # A watch that is opened anew goes on from a cache that nothing feeds.
+        # A new watch is served from a cache that is no longer updated.
         api.cut_streams()
         following.mailbox.until(lambda: following.phase(Kind.NODE) is Phase.DISCONNECTED)
         following.ticks.release()
@@ -426,7 +428,7 @@ def test_nothing_is_live_while_etcd_is_down(serve: Serve) -> None:
         following.until_live(*ALL)
 
 
-def test_what_happens_ends_the_doubt_and_a_bookmark_does_not(serve: Serve) -> None:
+def test_stale_kind_becomes_live_after_a_change_but_not_after_a_bookmark(serve: Serve) -> None:
     api = karpenter()
     api.put(NODES.path, named("a"))
     is_down = without_etcd(api)
@@ -442,7 +444,7 @@ def test_what_happens_ends_the_doubt_and_a_bookmark_does_not(serve: Serve) -> No
     *((b"", code) for code in (401, 403, 404, 429, 200)),
     *((content, 200) for content in (b"\xff", b"[" * 100_000, b"0" * MIB)),
 ], ids=["401", "403", "404", "429", "no text", "bytes", "deep", "long"])  # fmt: skip
-def test_any_answer_about_readiness_shows_that_the_server_is_there(serve: Serve, content: bytes, code: int) -> None:
+def test_any_answer_but_a_failure_keeps_kinds_live(serve: Serve, content: bytes, code: int) -> None:
     api = karpenter()
     api.answer_at("/readyz", lambda call: call.text(content, code))
     with followed(serve(api)) as following:
@@ -451,7 +453,9 @@ def test_any_answer_about_readiness_shows_that_the_server_is_there(serve: Serve,
 
 
 @pytest.mark.crashes
-def test_a_fault_in_the_check_of_the_server_is_told_and_passes(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_in_the_contact_check_is_shown_until_the_next_check(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with followed(serve(karpenter())) as following:
         with monkeypatch.context() as patch:
             patch.setattr(following.reflectors.transport, "get", lambda *_, **__: 1 / 0)
@@ -466,7 +470,7 @@ def test_a_fault_in_the_check_of_the_server_is_told_and_passes(serve: Serve, mon
         assert following.phase(Kind.NODE) is Phase.LIVE
 
 
-def test_what_may_not_be_seen_is_asked_for_in_turns_and_all_of_it_once_one_may(serve: Serve) -> None:
+def test_forbidden_kinds_are_retried_in_turn_and_all_at_once_after_one_succeeds(serve: Serve) -> None:
     api = karpenter()
     is_forbidden = threading.Event()
     is_forbidden.set()
@@ -487,7 +491,7 @@ def test_what_may_not_be_seen_is_asked_for_in_turns_and_all_of_it_once_one_may(s
         following.until_live(*ALL)
 
 
-def test_refresh_tries_everything_at_once(serve: Serve) -> None:
+def test_refresh_retries_everything_at_once(serve: Serve) -> None:
     with followed(serve(karpenter())) as following:
         following.reflectors._missed = 1
         opened = tuple(following.reflectors.transport._open)
@@ -498,7 +502,7 @@ def test_refresh_tries_everything_at_once(serve: Serve) -> None:
         following.until_live(*ALL)
 
 
-def test_resources_are_identified_without_their_version_and_their_names_are_quoted() -> None:
+def test_resource_identity_ignores_the_version_and_paths_are_quoted() -> None:
     assert EVENTS.identity != AUTO_MODE_EVENTS.identity
     resource = Resource(kind=Kind.NODEPOOL, group="g", version="v1", plural="p", api_kind="P", is_namespaced=True)
     assert resource.identity == replace(resource, version="v2").identity

@@ -24,7 +24,7 @@ def verbs_on(group: str, plural: str) -> set[str]:
     *((resource.group, resource.plural) for resource in FOLLOWED),
     *((provider.group, plural) for provider in PROVIDER_GROUPS for plural in provider.plurals),
 ])  # fmt: skip
-def test_what_is_followed_may_be_listed_and_watched(group: str, plural: str) -> None:
+def test_followed_resources_may_be_listed_and_watched(group: str, plural: str) -> None:
     assert verbs_on(group, plural) == {"get", "list", "watch"}
 
 
@@ -44,28 +44,28 @@ def test_every_provider_has_one_rule_for_nodeclasses() -> None:
     ("rbac.authorization.k8s.io", "clusterroles", {"get"}),
     ("apiextensions.k8s.io", "customresourcedefinitions", {"get"}),
 ])  # fmt: skip
-def test_what_is_read_on_demand_has_only_the_needed_verbs(group: str, plural: str, verbs: set[str]) -> None:
+def test_resources_read_on_demand_have_only_the_needed_verbs(group: str, plural: str, verbs: set[str]) -> None:
     assert verbs_on(group, plural) == verbs
 
 
-def test_metrics_are_read_through_the_proxy_in_karpenters_namespace_only() -> None:
+def test_the_proxy_is_allowed_only_in_karpenters_namespace() -> None:
     assert (ROLE["kind"], ROLE["metadata"]["namespace"]) == ("Role", "kube-system")
     assert ROLE["rules"] == [{"apiGroups": [""], "resources": ["pods/proxy", "services/proxy"], "verbs": ["get"]}]
 
 
-def test_of_leases_only_karpenters_may_be_read() -> None:
+def test_only_karpenters_lease_may_be_read() -> None:
     (rule,) = (rule for rule in RULES if "leases" in rule["resources"])
     assert (rule["resourceNames"], rule["verbs"]) == (["karpenter-leader-election"], ["get", "list", "watch"])
 
 
-def test_nothing_may_be_changed_and_no_secret_read() -> None:
+def test_the_role_only_reads_and_excludes_secrets_and_configmaps() -> None:
     assert {verb for rule in RULES for verb in rule["verbs"]} == {"get", "list", "watch"}
     named = {plural for rule in RULES for plural in rule["resources"]}
     assert named.isdisjoint({"secrets", "configmaps"})
     assert not [rule for rule in RULES if "*" in (*rule["apiGroups"], *rule["resources"], *rule["verbs"])]
 
 
-def test_every_kind_that_a_screen_lists_is_among_them() -> None:
+def test_every_kind_is_followed_or_read_on_demand_or_only_in_snapshots() -> None:
     followed = {resource.kind for resource in (NODES, *KARPENTER_KINDS, *LATER)}
     on_demand = {Kind.NODECLASS, Kind.CRONJOB, Kind.REPLICATION_CONTROLLER, Kind.SERVICE, Kind.VPA}
     in_snapshots_only = {Kind.CAPACITY_BUFFER, Kind.POD_TEMPLATE}

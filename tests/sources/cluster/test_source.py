@@ -32,7 +32,7 @@ ANSWERS = {
 KEYS = st.sampled_from(["a", "b", "c", "d"])
 
 
-def test_life_of_a_source(serve: Serve) -> None:
+def test_a_source_starts_reads_and_stops(serve: Serve) -> None:
     api = karpenter()
     api.put(NODES.path, named("n1"))
     others = set(threading.enumerate())
@@ -57,14 +57,14 @@ def test_life_of_a_source(serve: Serve) -> None:
     assert len(mailbox.history) == history
 
 
-def test_questions_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_before_the_start_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "START_SECONDS", 0.01)
     source = ClusterSource(Connection(server="http://127.0.0.1:1", context="c"))
     with pytest.raises(SourceError, match=r"^c is not connected yet$"):
         source.get("/version")
 
 
-def test_stopped_while_starting(serve: Serve) -> None:
+def test_a_source_stopped_before_its_start_sends_nothing(serve: Serve) -> None:
     server = serve(karpenter())
     source = ClusterSource(Connection(server=server.url, context="c"))
     source.stop()
@@ -74,7 +74,7 @@ def test_stopped_while_starting(serve: Serve) -> None:
     assert server.calls == []
 
 
-def test_request_timeout(serve: Serve) -> None:
+def test_requests_time_out(serve: Serve) -> None:
     source, _ = started(serve(Call.stall), request_seconds=0.05)
     with pytest.raises(UnreachableError, match="stopped sending data"):
         source.get("/version")
@@ -82,7 +82,7 @@ def test_request_timeout(serve: Serve) -> None:
 
 
 @pytest.mark.crashes
-def test_a_broken_installation_is_told(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_installation_is_reported(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "karptui.sources.cluster.reflectors", None)
     source = ClusterSource(Connection(server="http://127.0.0.1:1", context="c"))
     mailbox = WatchedMailbox()
@@ -94,7 +94,7 @@ def test_a_broken_installation_is_told(monkeypatch: pytest.MonkeyPatch, capfd: p
     assert capfd.readouterr().err == ""
 
 
-def test_terminal_stays_clean_when_the_server_misbehaves(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_printed_if_the_server_misbehaves(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
     source, mailbox = started(serve(lambda call: call.text(b"\x1b[2Jboom", 500)))
     mailbox.until(lambda: mailbox.statuses.get(Kind.NODE) is not None and bool(mailbox.statuses[Kind.NODE].last_error))
     source.stop()
@@ -103,19 +103,19 @@ def test_terminal_stays_clean_when_the_server_misbehaves(serve: Serve, capfd: py
 
 
 @pytest.mark.parametrize(("skips", "text"), [(True, "TLS not verified"), (False, "")])
-def test_the_banner_says_that_nobody_checks_the_server(skips: bool, text: str) -> None:
+def test_the_banner_warns_if_tls_is_not_verified(skips: bool, text: str) -> None:
     source = ClusterSource(Connection(server="https://api.test", context="x", skip_tls_verify=skips))
     assert ClusterFollower(source).caution == text
 
 
 @pytest.fixture(scope="module")
 def live() -> Iterator[ClusterSource]:
-    """Return a source on a server with Karpenter and kwok, which has been read."""
+    """Yield a source that has read a server with Karpenter and kwok."""
     api = karpenter()
     api.install("karpenter.kwok.sh", "v1alpha1", "kwoknodeclasses", "KWOKNodeClass")
     with LoopbackServer(lambda call: call.text(ANSWERS[call.path]) if call.path in ANSWERS else api(call)) as server:
         source, mailbox = started(server)
-        # Tests that look at the threads of their own source must see no thread of this one begin.
+        # No thread of this source may start later: other tests check the threads of their own source.
         mailbox.until(lambda: all(mailbox.phases(item.kind)[-1:] == [Phase.LIVE] for item in LATER))
         yield source
         source.stop()
@@ -149,7 +149,7 @@ def listed(*keys: str) -> SeenKeys:
     return inventory
 
 
-def test_a_list_that_breaks_off_leaves_everything_known() -> None:
+def test_an_interrupted_list_forgets_nothing() -> None:
     inventory = listed("a", "b")
     inventory.begin()
     inventory.change({"c": "object"})
@@ -159,7 +159,7 @@ def test_a_list_that_breaks_off_leaves_everything_known() -> None:
     assert inventory.finish() == {"a", "b", "c"}
 
 
-def test_beginning_again_keeps_what_the_first_try_told() -> None:
+def test_a_restarted_list_keeps_the_keys_of_the_first_try() -> None:
     inventory = SeenKeys()
     inventory.begin()
     inventory.change({"a": "object"})
@@ -177,8 +177,8 @@ OPERATIONS = st.lists(
 
 
 @given(OPERATIONS)
-def test_consumers_that_heed_every_answer_hold_what_is_known(operations: list[tuple[str, str]]) -> None:
-    """A consumer adds and removes what it is told; outside a list it holds exactly what the inventory knows."""
+def test_consumers_hold_exactly_the_known_keys(operations: list[tuple[str, str]]) -> None:
+    """A consumer that applies every change and every ``finish`` holds the inventory's keys when no list is running."""
     inventory, held = SeenKeys(), set[str]()
     for operation, key in operations:
         match operation:

@@ -16,7 +16,7 @@ def chunked(contents: list[bytes]) -> bytes:
 
 
 def read(buffer: LineBuffer, data: bytes) -> list[bytes]:
-    """Hand bytes in as reads of at most the room would."""
+    """Feed bytes to the buffer as a socket would, and return the lines."""
     lines: list[bytes] = []
     while data and not buffer.is_ended:
         space = buffer.space()
@@ -32,7 +32,7 @@ contents_of_lines = st.lists(st.text("ab\n\r", min_size=1, max_size=200).map(str
 
 @pytest.mark.parametrize("is_chunked", [False, True])
 @given(contents=contents_of_lines, cuts=st.lists(st.integers(0, 600), max_size=12), room=st.integers(1, ROOM))
-def test_lines_are_the_same_wherever_reads_end(
+def test_lines_do_not_depend_on_where_reads_end(
     contents: list[bytes], cuts: list[int], room: int, *, is_chunked: bool
 ) -> None:
     wire = chunked(contents) if is_chunked else b"".join(contents)
@@ -45,13 +45,13 @@ def test_lines_are_the_same_wherever_reads_end(
     assert buffer.is_ended is is_chunked
 
 
-def test_extensions_and_trailers_are_passed_over() -> None:
+def test_chunk_extensions_and_trailers_are_ignored() -> None:
     buffer = LineBuffer(ROOM, is_chunked=True)
     assert read(buffer, b'4;name="x"\r\nabc\n\r\n0\r\nTrailer: 1\r\n\r\n') == [b"abc"]
     assert buffer.is_ended
 
 
-def test_more_is_read_at_a_time_once_more_comes() -> None:
+def test_the_buffer_grows_when_a_read_fills_it() -> None:
     buffer = LineBuffer(4 * FIRST_ROOM, is_chunked=False)
     assert buffer.space().nbytes == FIRST_ROOM
     assert not buffer.take(3)
@@ -63,8 +63,8 @@ def test_more_is_read_at_a_time_once_more_comes() -> None:
     assert [bytes(line) for line in buffer.take(2)] == [b"\0" * (FIRST_ROOM + 3) + b"a"]
 
 
-def test_lines_are_views_of_the_room() -> None:
-    """What has arrived is not copied: a large cluster sends hundreds of megabytes."""
+def test_lines_are_views_of_the_buffer() -> None:
+    """Received bytes are not copied: a large cluster sends hundreds of megabytes."""
     buffer = LineBuffer(ROOM, is_chunked=True)
     space = buffer.space()
     space[:8] = b"3\r\nab\n\r\n"
@@ -74,6 +74,6 @@ def test_lines_are_views_of_the_room() -> None:
 
 
 @pytest.mark.parametrize("wire", [b"zz\r\n", b"-4\r\nabcd", b"<html>\n", b"x" * (LONGEST_SIZE_LINE + 1)])
-def test_what_is_no_chunk(wire: bytes) -> None:
+def test_invalid_chunks_are_errors(wire: bytes) -> None:
     with pytest.raises(ValueError, match=r"chunk|literal"):
         read(LineBuffer(ROOM, is_chunked=True), wire)

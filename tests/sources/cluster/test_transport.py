@@ -24,7 +24,7 @@ WATCH = {"watch": "true"}
 
 
 class Rotating:
-    """Credentials of which each refused one is followed by the next."""
+    """Credentials that move on to the next token when one is refused."""
 
     def __init__(self, *tokens: str) -> None:
         self.grants = [Grant(f"Bearer {token}") for token in tokens]
@@ -125,7 +125,7 @@ def test_connection_that_is_not_accepted() -> None:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        # The second connection fills the backlog: further ones get no answer at all.
+        # The second connection fills the backlog, so further ones get no answer.
         fillers = [socket.socket() for _ in range(3)]
         for filler in fillers:
             filler.setblocking(False)
@@ -140,7 +140,7 @@ def test_connection_that_is_not_accepted() -> None:
 
 @contextmanager
 def raw_server(answer: Callable[[socket.socket], object]) -> Iterator[str]:
-    """Give the URL of a server that reads a request, and then does what it is told to with the connection."""
+    """Yield the URL of a server that reads one request and passes the connection to ``answer``."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -156,7 +156,7 @@ def raw_server(answer: Callable[[socket.socket], object]) -> Iterator[str]:
         thread.join()
 
 
-def test_not_http_at_all() -> None:
+def test_answer_that_is_not_http() -> None:
     with (
         raw_server(lambda accepted: accepted.sendall(b"SSH-2.0-x\r\n")) as url,
         pytest.raises(UnreachableError, match="cut the connection"),
@@ -185,7 +185,7 @@ def test_stream_yields_whole_lines(serve: Serve) -> None:
         assert [bytes(line) for lines in stream.batches() for line in lines] == [b"one", b"two", b"three", b"four"]
 
 
-def test_stream_that_a_proxy_has_unchunked() -> None:
+def test_stream_that_a_proxy_sends_without_chunks() -> None:
     seen = threading.Event()
 
     def answer(accepted: socket.socket) -> None:
@@ -205,7 +205,7 @@ def test_stream_that_a_proxy_has_unchunked() -> None:
     [(Call.cut, "cut the connection"), (Call.end, "ended the stream in the middle of a line")],
     ids=["cut", "end"],
 )
-def test_stream_that_breaks_off_in_a_line(serve: Serve, then: Callable[[Call], None], sentence: str) -> None:
+def test_stream_cut_within_a_line(serve: Serve, then: Callable[[Call], None], sentence: str) -> None:
     def answer(call: Call) -> None:
         call.chunks(b"one\nhal")
         then(call)
@@ -329,7 +329,7 @@ def test_trusted_server(serve: Serve, fields: dict[str, Any]) -> None:
     assert transport_to(server, **fields).get("/") == b"{}"
 
 
-def test_plain_http_where_tls_is_expected(serve: Serve) -> None:
+def test_plain_http_answer_if_tls_is_expected(serve: Serve) -> None:
     server = serve(lambda call: call.json({}))
     with pytest.raises(UnreachableError, match="no secure connection to https://"):
         transport_to(server.url.replace("http:", "https:")).get("/")
@@ -339,7 +339,7 @@ def proxied(call: Call) -> None:
     call.json({"through": "the proxy", "for": call.path})
 
 
-def test_proxy_of_the_kubeconfig(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_of_the_kubeconfig_is_used(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "*")
     proxy = serve(proxied)
     answer = transport_to("http://api.test:1234", proxy_url=proxy.url).get("/version")
@@ -347,10 +347,10 @@ def test_proxy_of_the_kubeconfig(serve: Serve, monkeypatch: pytest.MonkeyPatch) 
     assert proxy.calls[0].headers["Host"] == "api.test:1234"
 
 
-def test_proxy_of_the_environment(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_variables_of_the_environment_are_used(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     proxy, server = serve(proxied), serve(lambda call: call.json({}))
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{closed_port()}")
-    assert transport_to(server).get("/") == b"{}", "the proxy for the other scheme"
+    assert transport_to(server).get("/") == b"{}", "the proxy for https was used for http"
     monkeypatch.setenv("HTTP_PROXY", proxy.url)
     assert json.loads(transport_to("http://api.test").get("/"))["through"] == "the proxy"
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -366,7 +366,7 @@ def test_secure_server_through_a_proxy(serve: Serve) -> None:
     assert proxy.calls[0].method == "CONNECT"
 
 
-def test_proxy_that_is_not_there() -> None:
+def test_unreachable_proxy_is_an_error() -> None:
     proxy = f"http://127.0.0.1:{closed_port()}"
     for server in ("https://api.test", "http://api.test"):
         with pytest.raises(UnreachableError) as failure:
@@ -374,7 +374,7 @@ def test_proxy_that_is_not_there() -> None:
         assert str(failure.value) == f"the proxy for {server} does not work: Connection refused"
 
 
-def test_proxy_that_cannot_be_used() -> None:
+def test_unsupported_proxy_is_an_error() -> None:
     with pytest.raises(
         KubeconfigError,
         match=r"^the proxy socks5://proxy\.test:1 needs the Python package PySocks: pipx inject karptui PySocks$",
@@ -393,12 +393,12 @@ def test_proxy_that_cannot_be_used() -> None:
     ({"client_certificate": pem("absent.pem"), "client_key": pem("client.key")},
      r"^absent\.pem: cannot read .*: No such"),
 ])  # fmt: skip
-def test_certificates_that_cannot_be_used(fields: dict[str, Any], sentence: str) -> None:
+def test_unusable_certificates_are_errors(fields: dict[str, Any], sentence: str) -> None:
     with pytest.raises(KubeconfigError, match=sentence):
         transport_to("https://127.0.0.1:1", **fields).get("/")
 
 
-def test_requests_in_turn_share_one_connection(serve: Serve) -> None:
+def test_successive_requests_share_a_connection(serve: Serve) -> None:
     ports: set[int] = set()
 
     def answer(call: Call) -> None:
@@ -411,7 +411,7 @@ def test_requests_in_turn_share_one_connection(serve: Serve) -> None:
     assert len(ports) == 1
 
 
-def test_stream_that_does_not_begin_is_given_up_before_silence(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stream_that_does_not_begin_is_abandoned_early(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.sources.cluster.transport.OPEN_SECONDS", 0.05)
     transport = transport_to(serve(Call.stall))
     opened = transport.stream("/watch", {}, silence_seconds=100)

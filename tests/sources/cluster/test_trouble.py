@@ -21,7 +21,7 @@ from karptui.sources.source import Mailbox, Phase, SourceStatus
     (405, "list", False, Phase.DISCONNECTED, None, False, "the API server answered 405 Odd: no"),
     (500, "watch", True, Phase.DISCONNECTED, None, False, "the API server answered 500 Odd: no"),
 ])  # fmt: skip
-def test_verdicts(
+def test_reactions_to_api_errors(
     *, status: int, verb: str, may_list: bool, phase: Phase, seconds: float | None, forgets: bool, sentence: str
 ) -> None:
     reaction = reaction_to(ApiError(status, "Odd", "no"), PODS, verb=verb, may_list=may_list)
@@ -38,11 +38,11 @@ def test_verdicts(
     *((400, True), (403, True), (405, True), (422, True), (401, False), (404, False), (410, False)),
     *((429, False), (500, False)),
 ])  # fmt: skip
-def test_what_rules_out_streaming_lists(status: int, expected: bool) -> None:
+def test_which_errors_rule_out_streaming_lists(status: int, expected: bool) -> None:
     assert rules_out_watch_list(ApiError(status, "", "no")) is expected
 
 
-def test_other_peoples_words_are_made_harmless() -> None:
+def test_foreign_text_is_cleaned_and_shortened() -> None:
     assert one_line("a\x1b[31m\tb\r\nc\u202e") == "a [31m b c"
     assert one_line("x" * 500) == "x" * 399 + "…"
     assert one_line("y" * 400) == "y" * 400
@@ -52,7 +52,7 @@ def status(phase: Phase, kind: Kind = Kind.EVENT, **fields: Any) -> SourceStatus
     return SourceStatus(kind=kind, phase=phase, since_ns=1, **fields)
 
 
-def test_several_resources_of_a_kind_have_one_status() -> None:
+def test_resources_of_a_kind_share_a_status() -> None:
     mailbox = Mailbox()
     board = Board(mailbox)
     board.report(EVENTS, status(Phase.LIVE, count=3, last_contact_ns=5))
@@ -62,7 +62,7 @@ def test_several_resources_of_a_kind_have_one_status() -> None:
     assert (both.phase, both.last_error, both.count, both.last_contact_ns) == (Phase.FORBIDDEN, "no", 4, 5)
 
 
-def test_announcements_yield_to_reports() -> None:
+def test_announcements_do_not_override_reports() -> None:
     mailbox = Mailbox()
     board = Board(mailbox)
     board.announce(status(Phase.CONNECTING))
@@ -72,7 +72,7 @@ def test_announcements_yield_to_reports() -> None:
     assert mailbox.drain().statuses[Kind.EVENT].phase is Phase.LIVE
 
 
-def test_doubt_is_about_what_is_live_and_can_be_taken_back() -> None:
+def test_doubt_makes_only_live_kinds_stale_and_can_be_revoked() -> None:
     mailbox = Mailbox()
     board = Board(mailbox)
     board.report(EVENTS, status(Phase.LIVE))

@@ -1,4 +1,4 @@
-"""A loopback API server with Karpenter's Deployment, or without."""
+"""A loopback API server with or without Karpenter's Deployment."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _is_in(result: Any, namespace: str) -> bool:
 
 
 class Api:
-    """Lists what it is given; forbids everything else."""
+    """An API server that lists the given objects and forbids everything else."""
 
     def __init__(self) -> None:
         self.lists: dict[str, Any] = {}
         self.answers: dict[str, Any] = {}
-        """Single objects by path."""
+        """Responses by path, such as single objects."""
         self.calls: list[tuple[str, dict[str, str]]] = []
         self.status = 403
 

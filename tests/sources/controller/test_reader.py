@@ -22,7 +22,7 @@ from .conftest import DEPLOYMENTS, LEASES, PODS, Api, deployment, pod
 OWN_DEPLOYMENTS = "/apis/apps/v1/namespaces/kube-system/deployments"
 
 
-def test_the_deployment_wherever_it_is(api: Api, client: Transport) -> None:
+def test_the_deployment_is_found_in_any_namespace(api: Api, client: Transport) -> None:
     api.lists[DEPLOYMENTS] = [deployment("z", RESERVED_ENIS="9", replicas=0), deployment(RESERVED_ENIS="1")]
     info = read_controller(client)
     assert info == ControllerInfo(
@@ -33,11 +33,11 @@ def test_the_deployment_wherever_it_is(api: Api, client: Transport) -> None:
         replicas=2,
     )
     query = {"labelSelector": "app.kubernetes.io/name=karpenter", "limit": "20"}
-    # what else carries the label is asked for last
+    # other objects with the label are requested last
     assert api.calls == [(OWN_DEPLOYMENTS, query), (DEPLOYMENTS, query), (PODS, query)]
 
 
-def test_a_tenant_changes_nothing_and_is_named(api: Api, client: Transport) -> None:
+def test_a_tenants_deployment_is_ignored_and_named(api: Api, client: Transport) -> None:
     api.lists[DEPLOYMENTS] = [deployment(namespace="aaa", RESERVED_ENIS="9"), deployment(RESERVED_ENIS="1")]
     theirs = pod("karpenter-x", "Running")
     theirs["metadata"]["namespace"] = "shop"
@@ -54,7 +54,7 @@ def test_a_tenant_alone_is_not_taken_for_karpenter(api: Api, client: Transport) 
         read_controller(client)
 
 
-def test_a_lease_proves_another_namespace(api: Api, client: Transport) -> None:
+def test_a_lease_proves_that_karpenter_runs_in_another_namespace(api: Api, client: Transport) -> None:
     api.lists[NODEPOOLS] = [managed("karpenter")]
     api.lists[DEPLOYMENTS] = [
         deployment(namespace="shop", RESERVED_ENIS="9"),
@@ -72,7 +72,7 @@ def test_a_lease_proves_another_namespace(api: Api, client: Transport) -> None:
 
 @pytest.fixture
 def tenant(api: Api) -> Api:
-    """Return an API where a tenant has labelled a Deployment and forged the lease, and no Karpenter runs."""
+    """Return an API without Karpenter, where a tenant has labelled a Deployment and forged the lease."""
     api.lists[DEPLOYMENTS] = [deployment(namespace="shop", RESERVED_ENIS="9")]
     api.lists[PODS] = []
     api.lists[LEASES] = [lease("shop", "karpenter-6f9-abcde", "2020-01-01T00:00:00Z")]
@@ -85,16 +85,16 @@ def refused(client: Transport) -> tuple[str, ...]:
     return caught.value.others
 
 
-def test_a_forged_lease_where_no_karpenter_runs_changes_nothing_and_is_named(tenant: Api, client: Transport) -> None:
+def test_a_forged_lease_without_karpenter_is_ignored_and_named(tenant: Api, client: Transport) -> None:
     assert refused(client) == ("Deployment shop/karpenter",)
     tenant.lists[NODEPOOLS] = [managed("kubectl"), managed("karpenter", group="eks.amazonaws.com")]
-    assert refused(client), "nor beside EKS Auto Mode, whose Karpenter runs outside"
+    assert refused(client), "EKS Auto Mode runs its Karpenter outside the cluster"
     tenant.lists[EVENTS] = [{"source": {"component": "karpenter"}, "involvedObject": {"apiVersion": "v1"}}]
-    assert refused(client), "nor by an event about what others are about as well"
+    assert refused(client), "an event about an object that is not Karpenter's proves nothing"
 
 
 @pytest.mark.parametrize("kind", ["managers", "events"])
-def test_what_karpenter_writes_makes_a_lease_believed(tenant: Api, client: Transport, kind: str) -> None:
+def test_a_lease_counts_if_karpenter_has_written_objects(tenant: Api, client: Transport, kind: str) -> None:
     about = {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "name": "general-x"}
     if kind == "managers":
         tenant.lists[NODEPOOLS.replace("nodepools", "nodeclaims")] = [managed("karpenter")]
@@ -103,8 +103,8 @@ def test_what_karpenter_writes_makes_a_lease_believed(tenant: Api, client: Trans
     assert read_controller(client).title == "Deployment shop/karpenter"
 
 
-def test_what_a_lease_alone_proves_is_little_and_said(tenant: Api, client: Transport) -> None:
-    """A Karpenter hosted outside writes NodePools here, and has no pod here that could speak against a tenant's."""
+def test_a_lease_alone_is_reported_as_weak_evidence(tenant: Api, client: Transport) -> None:
+    """A Karpenter hosted outside writes NodePools here but has no pod here, so a tenant's pod could be it."""
     tenant.lists[NODEPOOLS] = [managed("karpenter")]
     (sentence,) = read_controller(client).sentences
     assert sentence.startswith(
@@ -113,11 +113,11 @@ def test_what_a_lease_alone_proves_is_little_and_said(tenant: Api, client: Trans
     assert sentence.endswith(": anyone who may create leases and pods in shop can fake it")
     tenant.lists[BINDINGS] = [binding("view", "shop", "default")]
     tenant.answers[f"{ROLES}/view"] = role("get", "list", "watch")
-    assert refused(client) == ("Deployment shop/karpenter",), "with bindings it is known that the tenant's is none"
+    assert refused(client) == ("Deployment shop/karpenter",), "the bindings show that the tenant's is not Karpenter"
 
 
-def test_a_lease_held_in_kube_system_outweighs_a_tenants(tenant: Api, client: Transport) -> None:
-    """That of a Karpenter hosted outside, whose pods are not in this cluster."""
+def test_a_lease_held_in_kube_system_overrides_a_tenants(tenant: Api, client: Transport) -> None:
+    """It belongs to a Karpenter hosted outside, without pods in this cluster."""
     tenant.lists[NODEPOOLS] = [managed("karpenter")]
     (theirs,) = tenant.lists[LEASES]
     theirs["spec"]["renewTime"] = "2099-01-01T00:00:00Z"
@@ -127,14 +127,14 @@ def test_a_lease_held_in_kube_system_outweighs_a_tenants(tenant: Api, client: Tr
         theirs["metadata"]["creationTimestamp"] = item
         assert refused(client) == ("Deployment shop/karpenter",)
     theirs["metadata"]["creationTimestamp"] = "2026-11-20T12:05:00Z"
-    assert read_controller(client).doubt, "Karpenter has moved there, as nobody renews the other any more"
+    assert read_controller(client).doubt, "the lease in kube-system is no longer renewed, so Karpenter has moved"
     result["spec"]["holderIdentity"] = ""
     theirs["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z"
-    assert read_controller(client).doubt, "nor where it was given back"
+    assert read_controller(client).doubt, "the lease in kube-system was released"
 
 
-def test_a_service_account_outweighs_every_lease(tenant: Api, client: Transport) -> None:
-    """Who may write NodeClaims is said by whoever runs the cluster."""
+def test_a_service_account_overrides_every_lease(tenant: Api, client: Transport) -> None:
+    """Only the cluster's administrators decide who may write NodeClaims."""
     tenant.lists[NODEPOOLS] = [managed("karpenter")]
     manifest = deployment(namespace="platform", RESERVED_ENIS="1")
     manifest["spec"]["template"]["spec"]["serviceAccountName"] = "karpenter-account"
@@ -168,14 +168,14 @@ def test_an_account_that_may_not_write_nodeclaims_proves_nothing(tenant: Api, cl
 
 
 @pytest.mark.parametrize("group", ["system:serviceaccounts", "system:serviceaccounts:shop"])
-def test_bindings_that_make_everybody_an_administrator_tell_nothing(tenant: Api, client: Transport, group: str) -> None:
+def test_bindings_of_all_service_accounts_prove_nothing(tenant: Api, client: Transport, group: str) -> None:
     subject = {"kind": "Group", "name": group}
     tenant.lists[BINDINGS] = [{"metadata": {"name": "all"}, "subjects": [subject], "roleRef": {"name": "all"}}]
     tenant.answers[f"{ROLES}/all"] = role("*", group="*", resource="*")
     assert refused(client)
 
 
-def test_a_pod_where_deployments_may_not_be_listed(api: Api, client: Transport) -> None:
+def test_a_pod_is_used_if_deployments_may_not_be_listed(api: Api, client: Transport) -> None:
     api.lists[NODEPOOLS] = [managed("karpenter")]
     api.lists[PODS] = [pod("a", "Failed", RESERVED_ENIS="1"), pod("b", "Running", RESERVED_ENIS="2")]
     info = read_controller(client)
@@ -198,7 +198,7 @@ def test_without_karpenter_the_error_has_the_reason(
         read_controller(client)
 
 
-def test_a_deployment_of_any_shape_is_read(api: Api, client: Transport) -> None:
+def test_malformed_deployments_are_read(api: Api, client: Transport) -> None:
     api.lists[DEPLOYMENTS] = [{"spec": "x", "metadata": [], "status": 5}]
     assert read_controller(client).settings == {}
 
@@ -210,7 +210,9 @@ def source(client: Transport, clock: FrozenClock, turns: Turns) -> Iterator[Cont
     turns.end(controllersource)
 
 
-def test_an_equal_reading_is_no_news(api: Api, source: ControllerSource, turns: Turns, clock: FrozenClock) -> None:
+def test_an_equal_reading_returns_the_same_object(
+    api: Api, source: ControllerSource, turns: Turns, clock: FrozenClock
+) -> None:
     assert source.latest().status.phase is FactPhase.WAITING
     api.lists[DEPLOYMENTS] = [deployment(RESERVED_ENIS="1")]
     first = turns.read(source)
@@ -225,7 +227,7 @@ def test_an_equal_reading_is_no_news(api: Api, source: ControllerSource, turns: 
     assert second.status.as_of_ns == clock.instant_ns
 
 
-def test_what_was_read_stays_when_reading_fails(api: Api, source: ControllerSource, turns: Turns) -> None:
+def test_the_last_reading_is_kept_if_reading_fails(api: Api, source: ControllerSource, turns: Turns) -> None:
     refused = turns.read(source)
     assert (refused.info, refused.status.phase) == (None, FactPhase.UNAVAILABLE)
     api.lists[DEPLOYMENTS] = [deployment()]
@@ -247,7 +249,7 @@ def test_what_was_read_stays_when_reading_fails(api: Api, source: ControllerSour
     assert last.status.phase is FactPhase.LIVE
 
 
-def test_what_is_not_known_is_said(api: Api, source: ControllerSource, turns: Turns) -> None:
+def test_unreadable_settings_are_reported(api: Api, source: ControllerSource, turns: Turns) -> None:
     secret = deployment()
     secret["spec"]["template"]["spec"]["containers"][0]["env"] = [
         {"name": "RESERVED_ENIS", "valueFrom": {"secretKeyRef": {"name": "enis"}}}

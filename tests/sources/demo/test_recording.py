@@ -32,7 +32,7 @@ def state(snapshot: Snapshot) -> ClusterState:
     return state_of(snapshot.inventory)
 
 
-def test_is_a_believable_cluster(snapshot: Snapshot, state: ClusterState) -> None:
+def test_the_demo_has_nodes_pods_nodepools_and_events(snapshot: Snapshot, state: ClusterState) -> None:
     assert not snapshot.problems
     assert not snapshot.unknown_kinds
     assert len(state.nodes) == 64
@@ -43,7 +43,7 @@ def test_is_a_believable_cluster(snapshot: Snapshot, state: ClusterState) -> Non
     assert pools == {"general": 44, "gpu": 2, "runners": 4, "trino": 8, "edge": 4, "": 2}
 
 
-def test_claims_are_in_every_stage_of_their_life(state: ClusterState) -> None:
+def test_nodeclaims_are_in_every_stage(state: ClusterState) -> None:
     alone = list(state.claims_without_node())
     assert {claim.is_true("Launched") for claim in alone} == {True, False}
     assert [item.reason for claim in alone for item in claim.conditions if item.message] == ["RequestLimitExceeded"]
@@ -53,14 +53,14 @@ def test_claims_are_in_every_stage_of_their_life(state: ClusterState) -> None:
     assert len(state.links.claim_of_node) == 62
 
 
-def test_claims_without_a_node_ask_nothing_of_which_no_pod_is_recorded(state: ClusterState) -> None:
+def test_requests_of_claims_without_a_node_match_recorded_pods(state: ClusterState) -> None:
     on_their_way = [claim for claim in state.nodeclaims.values() if not claim.node_name]
     assert [bool(claim.requests) for claim in on_their_way] == [False, False, True]
     following = [pod for pod in state.pending_pods.values() if pod.namespace == "media"]
     assert on_their_way[-1].requests["cpu"].millis == 490 + sum(pod.requests["cpu"].millis for pod in following)
 
 
-def test_daemonsets_come_to_the_figures_of_the_docs(state: ClusterState) -> None:
+def test_daemonset_requests_match_the_documentation(state: ClusterState) -> None:
     everywhere = next(
         state.node_usage[name].daemonset for name, node in state.nodes.items() if node.labels.get(NODEPOOL) == "runners"
     )
@@ -68,7 +68,7 @@ def test_daemonsets_come_to_the_figures_of_the_docs(state: ClusterState) -> None
     assert everywhere["memory"].units == parse_quantity("938Mi").units
 
 
-def test_the_recording_is_moved_to_the_present() -> None:
+def test_the_timestamps_are_moved_to_the_present() -> None:
     later = 7 * 86_400 * 10**9
     first, second = load(NOW_NS), load(NOW_NS + later)
 
@@ -81,7 +81,7 @@ def test_the_recording_is_moved_to_the_present() -> None:
 
 
 class Heard(Mailbox):
-    """Keeps what was said of pods."""
+    """A mailbox that records the reported status of pods."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class Heard(Mailbox):
             self.pods.append((status.phase, status.count, status.total_estimate))
 
 
-def test_pods_come_page_by_page_and_every_one_has_its_node() -> None:
+def test_the_large_demo_reports_pods_by_page_with_existing_nodes() -> None:
     source, heard = LargeDemo(clock=FrozenClock(NOW_NS), copies=2, page_seconds=0), Heard()
     source.start(heard)
     assert source._thread is not None

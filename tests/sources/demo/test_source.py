@@ -16,7 +16,7 @@ from tests.sources.cluster.live import WatchedMailbox
 
 
 class Watched:
-    """A demo that has been opened, whose time is moved by hand, and its state."""
+    """A running demo with a clock that the test moves, and its state."""
 
     def __init__(self) -> None:
         self.clock = FrozenClock(NOW_NS)
@@ -28,7 +28,7 @@ class Watched:
         self.statuses = dict(mail.statuses)
 
     def watch(self, seconds: int, *, step_seconds: int = 1) -> list[ClusterState]:
-        """Let time go by and return the state after every step."""
+        """Move the clock; return the state after every step."""
         states = []
         for _ in range(0, seconds, step_seconds):
             self.clock.instant_ns += step_seconds * SECOND_NS
@@ -41,12 +41,12 @@ class Watched:
 
 
 Story = tuple[Watched, ClusterState, list[ClusterState]]
-"""A demo, the state it began with, and the state of every second."""
+"""The demo, its first state, and its state after every second."""
 
 
 @pytest.fixture(scope="module", name="demo")
 def watched_demo() -> Story:
-    """A demo that has been watched for eight minutes: what it began with, and every second of it."""
+    """Eight minutes of the demo."""
     watched = Watched()
     begin = watched.state
     return watched, begin, watched.watch(480)
@@ -69,7 +69,7 @@ def test_opens_with_the_recording() -> None:
         watched.source.fetch_object("Node", "x")
 
 
-def test_pods_arrive_are_bound_run_and_end(demo: Story) -> None:
+def test_pods_are_created_bound_run_and_finish(demo: Story) -> None:
     _, begin, states = demo
     new = next(key for state in states for key in state.pods if key not in begin.pods and key.startswith("gitlab/ci-"))
     lives = [state.pods[new] for state in states if new in state.pods]
@@ -78,7 +78,7 @@ def test_pods_arrive_are_bound_run_and_end(demo: Story) -> None:
     assert new not in states[-1].pods
 
 
-def test_new_protected_pods_keep_landing_on_the_node_that_has_most(demo: Story) -> None:
+def test_new_protected_pods_are_bound_to_one_node(demo: Story) -> None:
     _, begin, states = demo
     landed = {
         pod.node_name
@@ -114,7 +114,7 @@ def is_backfill(pod: Pod) -> bool:
     return pod.template.labels.get("app") == "backfill"
 
 
-def test_a_claim_is_launched_for_pods_that_wait_and_they_go_there(demo: Story) -> None:
+def test_a_nodeclaim_is_launched_for_pending_pods_which_are_bound_to_it(demo: Story) -> None:
     _, begin, states = demo
     name = next(name for state in states for name in state.nodeclaims if name not in begin.nodeclaims)
     created = next(state for state in states if name in state.nodeclaims)
@@ -132,7 +132,7 @@ def test_a_claim_is_launched_for_pods_that_wait_and_they_go_there(demo: Story) -
     assert not sometime(states[-1:], lambda state: any(key in state.pods for key in waiting))
 
 
-def test_a_node_drains_and_goes(demo: Story) -> None:
+def test_a_node_is_drained_and_deleted(demo: Story) -> None:
     _, begin, states = demo
     gone = [name for name in begin.nodes if name not in states[-1].nodes]
     assert gone
@@ -143,7 +143,7 @@ def test_a_node_drains_and_goes(demo: Story) -> None:
     assert not states[-1].pods_on(name)
 
 
-def test_evicted_pods_come_back_elsewhere(demo: Story) -> None:
+def test_evicted_pods_are_recreated_on_other_nodes(demo: Story) -> None:
     _, begin, states = demo
 
     def workload(state: ClusterState) -> int:
@@ -158,7 +158,7 @@ def test_evicted_pods_come_back_elsewhere(demo: Story) -> None:
     assert workload(states[-1]) == workload(begin)
 
 
-def test_what_cannot_be_placed_keeps_waiting_and_nothing_else(demo: Story) -> None:
+def test_only_unschedulable_pods_stay_pending(demo: Story) -> None:
     _, begin, states = demo
     stuck = [key for key in begin.pending_pods if key in states[-1].pending_pods]
     assert sorted(stuck) == sorted(begin.pending_pods)
@@ -166,7 +166,7 @@ def test_what_cannot_be_placed_keeps_waiting_and_nothing_else(demo: Story) -> No
     assert all(pod.created_ns > NOW_NS + 380 * SECOND_NS for pod in others)
 
 
-def test_no_node_ever_holds_more_than_it_has(demo: Story) -> None:
+def test_no_node_exceeds_its_allocatable(demo: Story) -> None:
     _, _, states = demo
     for state in states[::30]:
         for name, node in state.nodes.items():
@@ -174,7 +174,7 @@ def test_no_node_ever_holds_more_than_it_has(demo: Story) -> None:
                 assert amount.nano <= node.allocatable[resource].nano, (name, resource)
 
 
-def test_the_cluster_stays_about_as_large_as_it_was(demo: Story) -> None:
+def test_the_size_of_the_cluster_stays_similar(demo: Story) -> None:
     watched, begin, states = demo
     assert all(59 <= len(state.nodes) <= 72 for state in states)
     assert all(abs(len(state.pods) - len(begin.pods)) < 60 for state in states)
@@ -183,7 +183,7 @@ def test_the_cluster_stays_about_as_large_as_it_was(demo: Story) -> None:
 
 
 def told(state: ClusterState) -> dict[str, tuple[str, str, int]]:
-    """Return what identifies every pod."""
+    """Return node, phase and creation time of every pod."""
 
     def row(pod: Pod) -> tuple[str, str, int]:
         return pod.node_name, pod.phase, pod.created_ns
@@ -191,7 +191,7 @@ def told(state: ClusterState) -> dict[str, tuple[str, str, int]]:
     return {key: row(pod) for key, pod in state.pods.items()}
 
 
-def test_the_same_seed_and_time_give_the_same_cluster_whatever_the_steps() -> None:
+def test_the_cluster_depends_on_seed_and_time_but_not_on_the_steps() -> None:
     first, second = Watched(), Watched()
     first.watch(150)
     second.watch(150, step_seconds=50)
@@ -199,7 +199,7 @@ def test_the_same_seed_and_time_give_the_same_cluster_whatever_the_steps() -> No
     assert set(first.state.nodes) == set(second.state.nodes)
 
 
-def test_runs_by_itself_and_stops() -> None:
+def test_the_demo_runs_in_a_thread_and_stops() -> None:
     source, mailbox = DemoSource(), WatchedMailbox()
     source.start(mailbox)
     mailbox.until(lambda: bool(mailbox.keys(Kind.NODE)), 90.0)
@@ -208,7 +208,7 @@ def test_runs_by_itself_and_stops() -> None:
     assert Kind.NODE in mailbox.drain().batch.deltas
 
 
-def test_a_drain_waits_for_a_pod_that_may_not_be_evicted(demo: Story) -> None:
+def test_a_pod_that_may_not_be_evicted_blocks_a_drain(demo: Story) -> None:
     _, begin, states = demo
     pod = begin.pods["monitoring/prometheus-2"]
     assert begin.nodes[pod.node_name].deletion_ns

@@ -1,4 +1,4 @@
-"""What is recorded of a cluster, and that every instant of it can be opened again."""
+"""The recorder of a history, and reading any instant of it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ START_NS = 1_800_000_000 * NS_PER_SECOND
 
 
 class Bench:
-    """A recorder whose time is in the test's hands."""
+    """A recorder with a clock that the test moves."""
 
     def __init__(self, path: Path, *kinds: Kind, **options: Any) -> None:
         self.clock = FrozenClock(START_NS)
@@ -101,14 +101,14 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bench(path: Path) -> Bench:
-    """Return a recorder that records; its cluster is empty."""
+    """Return a recorder that has started, of an empty cluster."""
     bench = Bench(path, Kind.POD)
     bench.step()
     return bench
 
 
-def test_each_instant_of_a_cluster_that_changes_can_be_read(path: Path) -> None:
-    """The demo plays for five minutes; now and then what it holds is compared with the history later."""
+def test_each_instant_of_a_changing_cluster_can_be_read(path: Path) -> None:
+    """Every 50 seconds of a five-minute demo the objects are kept, and later compared with the history."""
     bench = Bench(path)
     demo = DemoSource(clock=bench.clock, is_stepped=True)
     demo.start(Mailbox(tap=bench.recorder))
@@ -157,7 +157,7 @@ def test_a_session_begins_when_all_kinds_are_complete(path: Path) -> None:
         recording_at(History(path), START_NS)
 
 
-def test_kinds_that_never_become_complete_do_not_hold_up_recording(path: Path) -> None:
+def test_recording_starts_after_a_minute_although_kinds_are_incomplete(path: Path) -> None:
     bench = Bench(path)
     bench.recorder.report(SourceStatus(kind=Kind.PDB, phase=Phase.FORBIDDEN, since_ns=START_NS))
     bench.recorder.report(SourceStatus(kind=Kind.POD, phase=Phase.DISCONNECTED, since_ns=START_NS))
@@ -170,7 +170,7 @@ def test_kinds_that_never_become_complete_do_not_hold_up_recording(path: Path) -
     assert "PodDisruptionBudget" in recording_at(History(path), bench.clock.instant_ns)["unread"]
 
 
-def test_heartbeats_of_nodes_and_renewals_of_a_lease_are_no_changes(path: Path) -> None:
+def test_node_heartbeats_and_most_lease_renewals_are_not_recorded(path: Path) -> None:
     bench = Bench(path, Kind.NODE)
     bench.put(node("a", "08:00:00"))
     bench.step()
@@ -233,7 +233,7 @@ def test_marks_predictions_and_samples_are_kept_in_order(path: Path, bench: Benc
     assert history.samples(START_NS, START_NS + 9) == (sample,)
 
 
-def test_packing_keeps_every_change_and_takes_fewer_bytes(path: Path) -> None:
+def test_packing_keeps_every_change_and_saves_space(path: Path) -> None:
     bench = Bench(path, Kind.POD)
     bench.put(*(pod(f"web-{number}") for number in range(200)))
     bench.step()
@@ -250,7 +250,7 @@ def test_packing_keeps_every_change_and_takes_fewer_bytes(path: Path) -> None:
     assert writer.pack() == 0
 
 
-def test_new_key_frames_change_no_instant(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_frames_do_not_change_what_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder_module, "KEY_CHANGES", 20)
     monkeypatch.setattr(recorder_module, "PACK_SECONDS", 10.0)
     monkeypatch.setattr(recorder_module, "PIECE", 2)
@@ -273,7 +273,7 @@ def test_new_key_frames_change_no_instant(path: Path, monkeypatch: pytest.Monkey
     assert {at_ns: names_at(history, at_ns) for at_ns in truth} == truth
 
 
-def test_old_frames_go_first_and_the_rest_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_frames_are_deleted_first_and_the_rest_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder_module, "KEY_SECONDS", 60.0)
     monkeypatch.setattr(recorder_module, "PACK_SECONDS", 20.0)
     bench = Bench(path, Kind.POD, limits=Limits(days=200 / 86400))
@@ -290,7 +290,7 @@ def test_old_frames_go_first_and_the_rest_can_be_read(path: Path, monkeypatch: p
     assert len(names_at(history, bench.clock.instant_ns)) == 601
 
 
-def test_a_file_that_grows_too_large_loses_its_beginning(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_frames_of_a_file_that_is_too_large_are_deleted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder_module, "KEY_SECONDS", 30.0)
     monkeypatch.setattr(recorder_module, "PACK_SECONDS", 10.0)
     bench = Bench(path, Kind.POD, limits=Limits(bytes=200_000))
@@ -305,7 +305,7 @@ def test_a_file_that_grows_too_large_loses_its_beginning(path: Path, monkeypatch
 
 @given(jumps=st.lists(st.integers(-400_000, 400_000), max_size=12))
 @settings(max_examples=20, deadline=None)
-def test_a_clock_that_jumps_disorders_nothing(tmp_path_factory: pytest.TempPathFactory, jumps: list[int]) -> None:
+def test_changes_stay_in_order_if_the_clock_jumps(tmp_path_factory: pytest.TempPathFactory, jumps: list[int]) -> None:
     path = tmp_path_factory.mktemp("history") / "prod.karptui"
     bench = Bench(path, Kind.POD)
     bench.put(pod("a"))
@@ -322,7 +322,7 @@ def test_a_clock_that_jumps_disorders_nothing(tmp_path_factory: pytest.TempPathF
     bench.close()
 
 
-def test_a_second_writer_is_refused_and_readers_are_not(path: Path) -> None:
+def test_a_second_writer_is_refused_but_readers_are_allowed(path: Path) -> None:
     writer = HistoryWriter(path, "prod")
     with pytest.raises(HistoryBusyError, match="another karptui records this cluster"):
         HistoryWriter(path, "prod")
@@ -342,7 +342,7 @@ def test_only_the_owner_may_read_the_files(path: Path) -> None:
     )
 
 
-def test_after_a_full_disk_what_was_held_back_is_written(path: Path) -> None:
+def test_changes_held_back_by_a_full_disk_are_written_later(path: Path) -> None:
     bench = Bench(path, Kind.POD)
     bench.put(pod("a"))
     bench.step()
@@ -390,7 +390,7 @@ def test_other_files_and_newer_formats_are_refused(path: Path, content: bytes | 
 
 @given(seed=st.integers(0, 1 << 30), count=st.integers(1, 40))
 @settings(max_examples=100, deadline=None)
-def test_damaged_bytes_are_an_error_and_no_traceback(
+def test_a_damaged_file_is_a_history_error(
     tmp_path_factory: pytest.TempPathFactory, whole_history: Path, seed: int, count: int
 ) -> None:
     path = tmp_path_factory.mktemp("damaged") / "prod.karptui"
@@ -409,7 +409,7 @@ def test_damaged_bytes_are_an_error_and_no_traceback(
 
 @pytest.fixture(scope="module")
 def whole_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a small history with everything in it."""
+    """Return a small history with every kind of record."""
     path = tmp_path_factory.mktemp("history") / "prod.karptui"
     bench = Bench(path)
     bench.take_facts()
@@ -461,7 +461,7 @@ while True:
 """
 
 
-def test_a_killed_process_loses_nothing_that_was_written(path: Path) -> None:
+def test_a_killed_process_loses_no_written_change(path: Path) -> None:
     chance = random.Random(1)
     for _ in range(2):
         process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE)
@@ -503,7 +503,7 @@ def measure(bench: Bench, minutes: int, *names: str) -> None:
         bench.step()
 
 
-def test_usage_is_kept_in_periods_of_an_hour_and_written_before_they_end(path: Path, bench: Bench) -> None:
+def test_usage_is_kept_in_periods_of_an_hour_and_written_earlier(path: Path, bench: Bench) -> None:
     measure(bench, 12, "web")
     with contextlib.closing(History(path)) as history:
         (begun,) = history.usage(0, 1 << 62)
@@ -511,8 +511,12 @@ def test_usage_is_kept_in_periods_of_an_hour_and_written_before_they_end(path: P
     bench.close()
     with contextlib.closing(History(path)) as history:
         first, second = history.usage(0, 1 << 62)
-        assert history.usage(first.from_ns + 1, second.to_ns) == (second,), "not complete"
-        assert history.usage(first.from_ns, second.to_ns - 1) == (first,), "later"
+        assert history.usage(first.from_ns + 1, second.to_ns) == (second,), (
+            "a period that began before the range was returned"
+        )
+        assert history.usage(first.from_ns, second.to_ns - 1) == (first,), (
+            "a period that ended after the range was returned"
+        )
     assert (begun.from_ns, second.from_ns) == (first.from_ns, first.to_ns)
     assert begun.to_ns < first.to_ns
     usage = [period.workloads["Deployment/shop/web"]["app"] for period in (first, second)]
@@ -521,7 +525,7 @@ def test_usage_is_kept_in_periods_of_an_hour_and_written_before_they_end(path: P
     assert {item.memory_bytes for item in usage} == {1 << 20}
 
 
-def test_a_history_of_before_has_no_usage_and_gets_some(path: Path, bench: Bench) -> None:
+def test_usage_can_be_added_to_a_history_of_an_older_version(path: Path, bench: Bench) -> None:
     bench.close()
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("DROP TABLE usage")
@@ -536,7 +540,7 @@ def test_a_history_of_before_has_no_usage_and_gets_some(path: Path, bench: Bench
         assert len(history.usage(0, 1 << 62)) == 1
 
 
-def test_the_usage_of_all_pods_is_written_as_often_as_its_size_allows(path: Path, bench: Bench) -> None:
+def test_the_usage_of_many_pods_is_written_less_often(path: Path, bench: Bench) -> None:
     numbers = random.Random(1)
     for _ in range(120):
         at_ns = bench.clock.now_ns()

@@ -1,4 +1,4 @@
-"""A moment that the app opens is the cluster that a snapshot of the same instant shows."""
+"""A past moment shows the same cluster as a snapshot of that instant."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def view_of(source: Source, evidence: EvidenceSource, now_ns: int) -> ClusterVie
 
 
 def texts(objects: Mapping[Kind, Mapping[str, Any]]) -> dict[Kind, dict[str, str]]:
-    """Return all fields of objects as text: pod templates are compared by identity otherwise."""
+    """Return every object's fields as text, because pod templates compare by identity."""
     return {kind: {key: repr(item) for key, item in of_kind.items()} for kind, of_kind in objects.items() if of_kind}
 
 
@@ -50,7 +50,7 @@ def verdict(view: ClusterView, now_ns: int) -> list[str]:
 
 
 @pytest.mark.parametrize("second", [0, 37, SECONDS])
-def test_a_moment_is_the_same_as_a_snapshot_of_it(path: Path, second: int) -> None:
+def test_a_past_moment_equals_a_snapshot_of_it(path: Path, second: int) -> None:
     now_ns = BEGIN_NS + second * NS_PER_SECOND
     past = read_past(History(path), now_ns)
     snapshot = SnapshotReader().read([path], at=lambda _: now_ns, keeps_manifests=True)
@@ -69,7 +69,7 @@ def test_a_moment_is_the_same_as_a_snapshot_of_it(path: Path, second: int) -> No
     assert verdict(shown, now_ns) == verdict(expected, now_ns) != []
 
 
-def test_objects_that_have_not_changed_are_not_decoded_again(path: Path) -> None:
+def test_unchanged_objects_are_not_decoded_again(path: Path) -> None:
     first = read_past(History(path), BEGIN_NS)
     later = read_past(History(path), BEGIN_NS + SECONDS * NS_PER_SECOND, first)
     again = read_past(History(path), BEGIN_NS + SECONDS * NS_PER_SECOND)
@@ -89,7 +89,7 @@ def small(path: Path, *manifests: dict[str, Any]) -> History:
     return History(path)
 
 
-def test_an_object_that_cannot_be_decoded_is_reported_as_in_a_snapshot(tmp_path: Path) -> None:
+def test_an_undecodable_object_is_reported_as_in_a_snapshot(tmp_path: Path) -> None:
     broken = a_manifest("Node", "bad", status={"capacity": {"cpu": "much"}})
     history = small(tmp_path / "h.karptui", a_manifest("Node", "good"), broken)
     past = read_past(history, BEGIN_NS)
@@ -103,7 +103,7 @@ def test_an_object_that_cannot_be_decoded_is_reported_as_in_a_snapshot(tmp_path:
     assert shown.state.unread == expected.state.unread
 
 
-def test_single_objects_are_given_as_they_were_recorded(path: Path) -> None:
+def test_single_objects_are_returned_as_recorded(path: Path) -> None:
     source = PastSource("demo", read_past(History(path), BEGIN_NS))
     pod = next(iter(source.past.objects[Kind.POD]))
     fetched = source.fetch_object("Pod", pod)
@@ -119,7 +119,7 @@ def pod(name: str, at_ns: int) -> Change:
     return a_change(at_ns, a_manifest("Pod", name, namespace="shop"))
 
 
-def test_steps_go_from_change_to_change_and_end_at_both_ends(tmp_path: Path) -> None:
+def test_steps_move_between_changes_and_stop_at_both_ends(tmp_path: Path) -> None:
     path, second = tmp_path / "h.karptui", NS_PER_SECOND
     small(path, a_manifest("Node", "n")).close()
     writer = HistoryWriter(path, "prod")

@@ -1,4 +1,4 @@
-"""The process that records a history: what it gets, what stops it, and what the documented pod needs."""
+"""The process that records a history, and the recorder's pod in the documentation."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "prod.karptui"
 
 
-def test_what_is_sent_before_the_process_is_there_is_recorded(path: Path) -> None:
+def test_objects_sent_before_the_process_starts_are_recorded(path: Path) -> None:
     tap = tap_to(path)
     tap.report(LIVE)
     put(tap, "early")
@@ -101,7 +101,7 @@ def test_pages_and_lines_are_recorded(path: Path, monkeypatch: pytest.MonkeyPatc
     assert keys(path) == {"shop/web-1", "shop/web-2", "shop/api"}
 
 
-def test_a_history_that_another_process_writes_keeps_nothing_in_memory(path: Path) -> None:
+def test_nothing_is_queued_if_another_process_writes_the_history(path: Path) -> None:
     other = HistoryWriter(path, "prod")
     tap = tap_to(path)
     put(tap, "a")
@@ -124,7 +124,7 @@ def test_a_tap_that_is_stopped_before_it_starts_records_nothing(path: Path) -> N
     assert not path.exists()
 
 
-def test_a_process_that_is_killed_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_process_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
 
     class Popen(subprocess.Popen[bytes]):
@@ -141,7 +141,7 @@ def test_a_process_that_is_killed_is_told(path: Path, monkeypatch: pytest.Monkey
     tap.stop()
 
 
-def test_a_process_that_cannot_be_started_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_cannot_be_started_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tap_module, "own_command", lambda *_: [str(path)])
     tap = tap_to(path)
     start(tap)
@@ -169,7 +169,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_what_was_sent_is_written_although_the_sender_was_killed(path: Path) -> None:
+def test_sent_objects_are_written_although_the_sender_was_killed(path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False).returncode == -signal.SIGKILL
     deadline = time.monotonic() + 20
     while "a" not in keys(path):
@@ -178,7 +178,7 @@ def test_what_was_sent_is_written_although_the_sender_was_killed(path: Path) -> 
 
 
 @pytest.mark.crashes
-def test_an_error_in_the_recorder_is_told_and_not_raised(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_the_recorder_is_reported_on_one_line(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(recorder: Recorder) -> Any:
         raise ValueError("no such luck")
 
@@ -191,7 +191,7 @@ def test_an_error_in_the_recorder_is_told_and_not_raised(path: Path, monkeypatch
     assert answer.count("\n") == 1
 
 
-def test_a_message_that_is_cut_off_does_not_count(path: Path) -> None:
+def test_a_truncated_message_is_ignored(path: Path) -> None:
     messages = [("open", (path, "prod", Limits())), ("report", (LIVE,)), ("step", ())]
     cut = pickle.dumps(("put_manifests", (Kind.POD, {"a": a_manifest("Pod", "a", spec={})}, 1)))[:-20]
     answers = io.BytesIO()
@@ -200,8 +200,8 @@ def test_a_message_that_is_cut_off_does_not_count(path: Path) -> None:
     assert keys(path) == set()
 
 
-def test_a_history_is_written_although_nobody_reads_the_answers(path: Path) -> None:
-    """As when the window of karptui is closed before the history is open."""
+def test_a_history_is_written_although_the_answer_pipe_is_closed(path: Path) -> None:
+    """This happens if the user closes karptui's window before the history is open."""
     messages = [
         ("open", (path, "prod", Limits())),
         ("report", (LIVE,)),
@@ -215,7 +215,7 @@ def test_a_history_is_written_although_nobody_reads_the_answers(path: Path) -> N
 
 
 class _BusyOutput(io.BytesIO):
-    """Takes a history; before each part of it the history's writer adds marks and empties its log into the file."""
+    """Receives a copy of a history; before each part, the writer adds marks and checkpoints its log."""
 
     def __init__(self, path: Path, writer: HistoryWriter) -> None:
         super().__init__()
@@ -234,7 +234,7 @@ def a_mark(second: int) -> Mark:
     return Mark(at_ns=BEGIN_NS + second * NS_PER_SECOND, cause="edit", text="x" * 2_000)
 
 
-def test_a_copy_is_whole_while_the_history_is_written(tmp_path: Path) -> None:
+def test_a_copy_is_complete_although_the_history_is_being_written(tmp_path: Path) -> None:
     path = tmp_path / "demo.karptui"
     record_demo(path, 5)
     with closing(HistoryWriter(path, "")) as writer:

@@ -18,7 +18,7 @@ Answer = Callable[[Call], None]
 
 
 def pod(name: str, *, namespace: str = "kube-system", image: str = "", phase: str = "Running", port: int = 8080) -> Any:
-    """Return a pod as the API server lists it."""
+    """Return one of Karpenter's pods as the API server lists it."""
     ports = [{"name": "http", "containerPort": 8081}, {"name": "http-metrics", "containerPort": port}]
     return {
         "metadata": {"name": name, "namespace": namespace, "labels": {"app.kubernetes.io/name": "karpenter"}},
@@ -39,7 +39,7 @@ NAMESPACES = ("kube-system", "karpenter", "platform", "shop")
 
 
 def lease(namespace: str, holder: str, created: str = "2026-01-01T00:00:00Z", renewed: str = "") -> Any:
-    """Return a lease by which replicas agree on a leader."""
+    """Return a leader-election lease."""
     metadata = {"name": "karpenter-leader-election", "namespace": namespace, "creationTimestamp": created}
     identity = f"{holder}_0b4f7d7e-6f0f-4a59-9a0e-3c1f1f2e9d11"
     return {"metadata": metadata, "spec": {"holderIdentity": identity, "renewTime": renewed or created}}
@@ -52,14 +52,14 @@ ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 
 
 def managed(*managers: str, group: str = "karpenter.k8s.aws") -> Any:
-    """Return a NodePool that somebody has written."""
+    """Return a NodePool written by these field managers."""
     fields = [{"manager": name, "operation": "Update"} for name in managers]
     spec = {"template": {"spec": {"nodeClassRef": {"group": group, "kind": "EC2NodeClass", "name": "default"}}}}
     return {"metadata": {"name": "general", "managedFields": fields}, "spec": spec}
 
 
 def binding(role: str, namespace: str, account: str, *, name: str = "") -> Any:
-    """Return who is allowed what a ClusterRole says."""
+    """Return a ClusterRoleBinding of a service account."""
     subject = {"kind": "ServiceAccount", "namespace": namespace, "name": account}
     return {"metadata": {"name": name or role}, "subjects": [subject], "roleRef": {"kind": "ClusterRole", "name": role}}
 
@@ -88,11 +88,11 @@ class KarpenterCluster:
         self._list("/api/v1", "services", items)
 
     def leases(self, *items: Any) -> None:
-        """Say which leases of Karpenter's name there are."""
+        """Set the leases that have the name of Karpenter's."""
         self._list("/apis/coordination.k8s.io/v1", "leases", items)
 
     def at_work(self) -> None:
-        """Have Karpenter have written a NodePool."""
+        """List a NodePool that Karpenter has written."""
         self.answers[NODEPOOLS] = lambda call: call.json({"items": [managed("kubectl", "karpenter")]})
 
     def _list(self, group: str, resource: str, items: tuple[Any, ...]) -> None:
@@ -104,7 +104,7 @@ class KarpenterCluster:
         self.answers[path] = lambda call: call.json({"items": items})
 
     def metrics(self, endpoint: str, *texts: bytes) -> None:
-        """Say what an endpoint (``pods/a:8080``) answers, in turn; the last one for ever."""
+        """Set the successive answers of an endpoint (``pods/a:8080``); the last one repeats."""
         left = list(texts)
         self.answers[f"/api/v1/namespaces/kube-system/{endpoint}/proxy/metrics"] = lambda call: call.text(
             left.pop(0) if len(left) > 1 else left[0]
@@ -114,7 +114,7 @@ class KarpenterCluster:
         self.answers[path] = lambda call: call.error(status, message)
 
     def refuse_lists(self, resource: str, status: int = 403, message: str = "forbidden") -> None:
-        """Answer with an error wherever objects of a kind are listed."""
+        """Answer every list of a resource with an error."""
         for within in ("", *(f"namespaces/{namespace}/" for namespace in NAMESPACES)):
             self.refuse(f"/api/v1/{within}{resource}", status, message)
 
@@ -131,7 +131,7 @@ class KarpenterCluster:
 
 @pytest.fixture
 def cluster() -> KarpenterCluster:
-    """Return a cluster with one pod of Karpenter, which leads, and its Service."""
+    """Return a cluster with one Karpenter pod, the leader, and its Service."""
     cluster = KarpenterCluster()
     cluster.pods(pod("karpenter-a", image="public.ecr.aws/karpenter/controller:1.14.1@sha256:ea73"))
     cluster.services(service())

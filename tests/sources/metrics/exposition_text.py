@@ -1,4 +1,4 @@
-"""The text that Karpenter 1.14.1's own registry prints, filled by its own code with a small region's offerings."""
+"""Metrics printed by Karpenter 1.14.1's own code, for the offerings of a small region."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ KARPENTER: bytes = (Path(__file__).parent / "data" / "karpenter-1.14.1.txt").rea
 
 
 def standby() -> bytes:
-    """Return what a replica prints that waits for the lease."""
+    """Return the metrics of a standby replica."""
     lines = [line for line in KARPENTER.splitlines(keepends=True) if line.startswith((b"karpenter_build", b"process_"))]
     return b"".join(lines) + b'leader_election_master_status{name="karpenter-leader-election"} 0\n'
 
 
 def before_spot_prices() -> bytes:
-    """Return what Karpenter prints before it has read spot prices: the on-demand price stands for each."""
+    """Return the metrics before spot prices have been read: each equals the on-demand price."""
     prices = {}
     out = []
     for line in KARPENTER.splitlines(keepends=True):

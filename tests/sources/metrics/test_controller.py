@@ -47,7 +47,7 @@ def titles(client: Transport) -> list[str]:
     return [endpoint.title for endpoint in endpoints_of(client)]
 
 
-def test_a_tenant_stands_behind_karpenter(client: Transport, cluster: KarpenterCluster) -> None:
+def test_a_tenants_pod_is_not_asked_if_karpenter_is_found(client: Transport, cluster: KarpenterCluster) -> None:
     cluster.services()
     cluster.at_work()
     theirs, result = pod("karpenter-x", namespace="shop"), pod("karpenter-6f9-abcde", namespace="platform")
@@ -57,7 +57,7 @@ def test_a_tenant_stands_behind_karpenter(client: Transport, cluster: KarpenterC
     assert titles(client) == ["pod platform/karpenter-6f9-abcde"]
     cluster.pods(theirs, pod("karpenter-0"))
     cluster.leases(lease("shop", "karpenter-x", "2020-01-01T00:00:00Z"))
-    assert titles(client) == ["pod kube-system/karpenter-0"], "nobody else may put a pod into kube-system"
+    assert titles(client) == ["pod kube-system/karpenter-0"], "tenants cannot create pods in kube-system"
 
 
 def test_a_tenant_with_a_lease_is_not_asked_without_karpenter(client: Transport, cluster: KarpenterCluster) -> None:
@@ -68,7 +68,7 @@ def test_a_tenant_with_a_lease_is_not_asked_without_karpenter(client: Transport,
     assert not any("proxy" in path for path in cluster.paths)
 
 
-def test_leases_are_read_by_name_and_only_if_they_are_needed(client: Transport, cluster: KarpenterCluster) -> None:
+def test_leases_are_read_by_name_and_only_if_needed(client: Transport, cluster: KarpenterCluster) -> None:
     endpoints_of(client)
     assert not any("leases" in path for path in cluster.paths)
     cluster.pods()
@@ -78,13 +78,15 @@ def test_leases_are_read_by_name_and_only_if_they_are_needed(client: Transport, 
     assert asked == [{"fieldSelector": "metadata.name=karpenter-leader-election"}]
 
 
-def test_a_pod_without_named_ports_is_asked_on_the_usual_one(client: Transport, cluster: KarpenterCluster) -> None:
+def test_a_pod_without_named_ports_is_asked_on_port_8080(client: Transport, cluster: KarpenterCluster) -> None:
     metadata = {"name": "a b/", "namespace": "kube-system"}
     cluster.pods({"metadata": metadata, "spec": {}, "status": {"phase": "Running"}})
     assert endpoints_of(client)[0].path == "/api/v1/namespaces/kube-system/pods/a%20b%2F:8080/proxy/metrics"
 
 
-def test_looks_in_the_usual_namespaces_when_it_may_not_list_all(client: Transport, cluster: KarpenterCluster) -> None:
+def test_the_usual_namespaces_are_searched_if_not_all_may_be_listed(
+    client: Transport, cluster: KarpenterCluster
+) -> None:
     cluster.refuse_lists("pods")
     cluster.refuse_lists("services")
     cluster.refuse("/apis/coordination.k8s.io/v1/leases")
@@ -108,7 +110,7 @@ def source(client: Transport, clock: FrozenClock, turns: Turns) -> Iterator[Metr
     turns.end(source)
 
 
-def test_reads_once_a_minute(source: MetricsSource, turns: Turns, clock: FrozenClock) -> None:
+def test_metrics_are_read_once_a_minute(source: MetricsSource, turns: Turns, clock: FrozenClock) -> None:
     first = turns.read(source)
     assert first.metrics is not None
     assert first.status.phase is FactPhase.LIVE
@@ -118,11 +120,11 @@ def test_reads_once_a_minute(source: MetricsSource, turns: Turns, clock: FrozenC
     assert second.status.as_of_ns == NOW_NS + 60 * NS_PER_SECOND
     assert second.metrics is not None
     assert second.metrics.read_at_ns == NOW_NS + 60 * NS_PER_SECOND
-    assert second.metrics.offerings is first.metrics.offerings, "nothing has changed"
+    assert second.metrics.offerings is first.metrics.offerings, "an unchanged reading is a new object"
     assert turns.seconds == [60.0, 60.0]
 
 
-def test_what_was_read_stays_when_reading_fails(
+def test_the_last_reading_is_kept_if_reading_fails(
     source: MetricsSource, turns: Turns, clock: FrozenClock, cluster: KarpenterCluster
 ) -> None:
     first = turns.read(source)
@@ -147,7 +149,7 @@ def test_an_unreachable_server_is_asked_again_sooner(source: MetricsSource, turn
     assert turns.seconds == [60.0]
 
 
-def test_a_provider_without_prices_is_said(source: MetricsSource, turns: Turns, cluster: KarpenterCluster) -> None:
+def test_a_provider_without_prices_is_reported(source: MetricsSource, turns: Turns, cluster: KarpenterCluster) -> None:
     cluster.metrics("pods/karpenter-a:8080", b'karpenter_build_info{version="1.14.1"} 1\n')
     news = turns.read(source)
     assert news.status.phase is FactPhase.LIVE

@@ -43,7 +43,7 @@ def read(text: str) -> list[MetricSample]:
     ("f -Inf", {}, float("-inf")),
     ('f{a="é"} 3\r', {"a": "é"}, 3.0),
 ])  # fmt: skip
-def test_reads_a_line(line: str, labels: dict[str, str], value: float) -> None:
+def test_lines_are_parsed(line: str, labels: dict[str, str], value: float) -> None:
     assert read(f"# TYPE f gauge\n{line}\n") == [MetricSample("f", labels, value)]
 
 
@@ -51,26 +51,26 @@ def test_reads_a_line(line: str, labels: dict[str, str], value: float) -> None:
     "line",
     ["f", "f{", 'f{a="x"', 'f{a="x} 1', "f{a=x} 1", 'f{a="x" b="y"} 1', "f one", "f 1 2 3", 'f{="x"} 1 2 3', "f{a} 1"],
 )
-def test_a_line_that_cannot_be_read_has_no_value(line: str) -> None:
+def test_an_unreadable_line_has_no_value(line: str) -> None:
     assert [sample.value for sample in read(f"{line}\ng_total 1\n")] == [None, 1.0]
 
 
 TEXT = st.text('ab é\t\n"\\{},=#\U0001f600')
-"""Text with every character that means something in the format."""
+"""Text with every special character of the format."""
 
 
 @given(
     st.dictionaries(st.text("a_", min_size=1, max_size=4), TEXT, max_size=4),
     st.floats(allow_nan=False),
 )
-def test_reads_what_a_registry_writes(labels: dict[str, str], value: float) -> None:
+def test_text_of_a_registry_is_parsed(labels: dict[str, str], value: float) -> None:
     escaped = {k: v.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for k, v in labels.items()}
     inside = ",".join(f'{name}="{text}"' for name, text in escaped.items())
     assert read(f"f{{{inside}}} {value!r}\n") == [MetricSample("f", labels, value)]
 
 
 @given(st.binary())
-def test_never_fails(text: bytes) -> None:
+def test_parsing_never_fails(text: bytes) -> None:
     list(samples(b"f{" + text + b"\nf " + text, FAMILIES))
 
 
@@ -81,14 +81,14 @@ def metrics_of(text: bytes) -> ControllerMetrics:
     return read_metrics(text, endpoint="pod karpenter/karpenter-a", read_at_ns=NOW)
 
 
-def test_says_who_answered_and_since_when_it_counts() -> None:
+def test_endpoint_version_leader_and_start_time_are_read() -> None:
     metrics = metrics_of(KARPENTER)
     assert (metrics.read_at_ns, metrics.endpoint, metrics.version) == (NOW, "pod karpenter/karpenter-a", "1.14.1")
     assert metrics.started_at_ns == 1_795_219_210_830_000_000
     assert metrics.is_leader
     waiting = metrics_of(standby())
     assert (waiting.is_leader, waiting.offerings, waiting.version) == (False, {}, "1.14.1")
-    assert metrics_of(b"process_start_time_seconds 1.7e308\n").started_at_ns == 0, "beyond all bounds"
+    assert metrics_of(b"process_start_time_seconds 1.7e308\n").started_at_ns == 0, "the start time is out of range"
 
 
 @pytest.mark.parametrize(("name", "offering"), [
@@ -103,7 +103,7 @@ def test_offerings_have_prices_and_availability(name: tuple[str, str, str], offe
     assert offerings[OfferingName(*name)] == offering
 
 
-def test_pools() -> None:
+def test_counters_by_pool() -> None:
     metrics = metrics_of(KARPENTER)
     assert list(metrics.pools) == ["default", "gpu", 'odd "name" \\ with {braces}, and commas']
     assert metrics.pools["default"] == PoolMetrics(
@@ -113,7 +113,7 @@ def test_pools() -> None:
     )
 
 
-def test_numbers_are_summed_over_other_labels_and_a_pool_without_any_is_named() -> None:
+def test_counters_are_summed_over_other_labels_and_idle_pools_are_listed() -> None:
     text = (
         b'karpenter_nodepools_allowed_disruptions{nodepool="idle",reason="drifted"} 3\n'
         b'karpenter_nodeclaims_disrupted_total{nodepool="general",reason="unhealthy",termination_mode="eventual"} 2\n'
@@ -129,7 +129,7 @@ def test_spot_prices_count_once_one_differs_from_on_demand() -> None:
     assert not metrics_of(b"").has_spot_prices
 
 
-def test_lines_that_it_cannot_use_are_passed_over() -> None:
+def test_unusable_lines_are_skipped() -> None:
     name = b"karpenter_nodeclaims_terminated_total"
     text = name + b"{} 1\n" + name + b'{nodepool="a"} NaN\n' + name + b"{nodepool= 1\n" + name + b'{nodepool="a"} 2\n'
     assert metrics_of(text).pools == {"a": PoolMetrics(nodeclaims_terminated=2)}
@@ -163,7 +163,7 @@ def test_passes_that_ran_out_of_time() -> None:
     assert metrics_of(line).consolidation_timeouts == {"single": 41}
 
 
-def test_no_line_takes_long() -> None:
+def test_hostile_lines_are_parsed_quickly() -> None:
     hostile = b"karpenter_pods_state{" + b'nodepool="x",' * 30_000 + b"} 1\n"
     began = time.monotonic()
     metrics = read_metrics(hostile + b"f{" + b'a="' * 30_000 + b"\n", endpoint="pod", read_at_ns=1)
@@ -171,7 +171,7 @@ def test_no_line_takes_long() -> None:
     assert time.monotonic() - began < 2
 
 
-def test_offerings_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_offerings_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MOST_NAMES", 2)
     labels = b'{instance_type="m%d",zone="a",capacity_type="s"}'
     line = b"karpenter_cloudprovider_instance_type_offering_price_estimate" + labels + b" 1\n"
@@ -201,7 +201,7 @@ def test_skips_standby_replicas_and_remembers_the_leader(reader: MetricsReader, 
     assert cluster.paths == ["/api/v1/namespaces/kube-system/pods/karpenter-b:8080/proxy/metrics"]
 
 
-def test_asks_through_the_service_until_the_leader_answers(reader: MetricsReader, cluster: KarpenterCluster) -> None:
+def test_the_service_is_asked_until_the_leader_answers(reader: MetricsReader, cluster: KarpenterCluster) -> None:
     cluster.refuse_lists("pods")
     cluster.metrics("services/karpenter:http-metrics", standby(), standby(), KARPENTER)
     assert reader.read().endpoint == "service kube-system/karpenter"
@@ -209,7 +209,9 @@ def test_asks_through_the_service_until_the_leader_answers(reader: MetricsReader
     cluster.metrics("services/karpenter:http-metrics", standby())
     with pytest.raises(MetricsError):
         reader.read()
-    assert cluster.paths.count(SERVICE) == 3 + 1 + 4, "the known leader, and a new search"
+    assert cluster.paths.count(SERVICE) == 3 + 1 + 4, (
+        "expected one request to the known leader and four of a new search"
+    )
 
 
 def stands_by(cluster: KarpenterCluster) -> None:
@@ -263,7 +265,7 @@ def test_without_metrics_the_error_has_the_reason(
         reader.read()
 
 
-def test_other_errors_of_the_search_are_those_of_the_server(reader: MetricsReader, cluster: KarpenterCluster) -> None:
+def test_other_errors_of_the_search_are_raised(reader: MetricsReader, cluster: KarpenterCluster) -> None:
     cluster.refuse_lists("pods", 500, "etcd is down")
     cluster.refuse_lists("services", 500)
     with pytest.raises(ApiError, match="etcd is down"):
@@ -275,7 +277,9 @@ def test_other_errors_of_the_search_are_those_of_the_server(reader: MetricsReade
     lambda call: call.text(standby()),
     lambda call: call.cut(),
 ], ids=["gone", "stands by", "silent"])  # fmt: skip
-def test_another_leader_is_searched_for(reader: MetricsReader, cluster: KarpenterCluster, now: Answer) -> None:
+def test_a_new_leader_is_found_if_the_known_one_fails(
+    reader: MetricsReader, cluster: KarpenterCluster, now: Answer
+) -> None:
     reader.read()
     cluster.pods(pod("karpenter-b"))
     cluster.metrics("pods/karpenter-b:8080", KARPENTER)

@@ -1,6 +1,6 @@
-"""A cluster in which everything that may be a name is one that can be found again: the canaries of redaction.
+"""A cluster whose every name is a canary: a unique word that redaction must remove.
 
-Each ``~`` becomes a word of its own, so that what is left in a recording says where it stood.
+Each ``~`` becomes a canary, so that a canary left in a recording shows which field leaked.
 """
 
 from __future__ import annotations
@@ -441,13 +441,13 @@ LITERALS = (
 
 
 class Canaries:
-    """Makes words and knows where each stands."""
+    """Creates canaries and knows the field of each."""
 
     def __init__(self) -> None:
         self.places: dict[str, str] = {}
 
     def plant(self, value: Any, path: str = "") -> Any:
-        """Return a value with a word of its own for each ``~``."""
+        """Return a value with a new canary for each ``~``."""
         if isinstance(value, dict):
             return {self.plant(key, f"{path}.{key}"): self.plant(part, f"{path}.{key}") for key, part in value.items()}
         if isinstance(value, list | tuple):
@@ -455,7 +455,7 @@ class Canaries:
         return re.sub("~", lambda _: self._word(path), value) if isinstance(value, str) else value
 
     def left_in(self, text: str) -> dict[str, str]:
-        """Return the words and literals that stand in a text, with where they were planted."""
+        """Return the canaries and literals found in a text, each with its field."""
         words = self.places.keys() & set(re.findall("zq[b-m]+q", text.lower()))
         return {word: self.places[word] for word in words} | {
             literal: "literal" for literal in LITERALS if literal in text

@@ -1,4 +1,4 @@
-"""Asks whether a redacted recording is answered as the snapshot it was made of, but for the names."""
+"""Compares the decisions for a redacted recording with those for its original snapshot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.goldens_loading import GOLDENS, load, load_settings, types_of
 
 
 def changed_decision(snapshot: Mapping[str, Any], folder: Path = GOLDENS) -> str:
-    """Return the first thing that is answered otherwise once a snapshot is redacted, empty where nothing is."""
+    """Return the first decision that redaction changes, or an empty string."""
     settings = load_settings(snapshot)
     types = types_of(snapshot, folder)
     redactor = Redactor(b"k")
@@ -65,7 +65,7 @@ def _reasons(lines: Sequence[str]) -> list[str]:
 
 
 def _settled(value: Any) -> Any:
-    """Return a value whose lists are in an order that names have no part in."""
+    """Return a value with its lists sorted, because their order may depend on names."""
     if isinstance(value, dict):
         return {key: _settled(value[key]) for key in sorted(value)}
     if isinstance(value, list):
@@ -74,7 +74,7 @@ def _settled(value: Any) -> Any:
 
 
 class _Renamed:
-    """Puts pseudonyms into an answer: where each stands says what it names."""
+    """Replaces the names in an answer by their pseudonyms, by field."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
@@ -131,7 +131,7 @@ class _Renamed:
         return f"{self._name('Namespace', namespace)}/{self._name('Pod', name)}"
 
     def _node(self, name: str) -> str:
-        """Return the pseudonym of a node, or of the NodeClaim that stands for one that is not there yet."""
+        """Return the pseudonym of a node, or of a NodeClaim without a node yet."""
         return self._redactor.values.named("Node", name) or self._name("NodeClaim", name)
 
     def _name(self, kind: str, name: str) -> str:

@@ -15,7 +15,7 @@ VALUE = {"kind": "Pod", "metadata": {"name": "é"}}
 
 
 def packed(data: bytes) -> bytes:
-    """Return data as gzip, the same bytes each time."""
+    """Return data as reproducible gzip."""
     return gzip.compress(data, mtime=0)
 
 
@@ -59,7 +59,7 @@ def test_reads_every_form(tmp_path: Path, name: str, data: bytes) -> None:
     (r"\\ud800", r"\ud800"),
     (r"\\\ud800\n", "\\\ufffd\n"),
 ])  # fmt: skip
-def test_half_a_character_becomes_the_mark_for_one(tmp_path: Path, escaped: str, text: str) -> None:
+def test_lone_surrogates_become_replacement_characters(tmp_path: Path, escaped: str, text: str) -> None:
     file = tmp_path / "a.json"
     for times in (1, 2):
         file.write_text(f'{{"name": "{escaped}"}}' * times)
@@ -74,7 +74,7 @@ def test_reads_several_texts_in_one_file(tmp_path: Path) -> None:
     assert result[1].where == f"{tmp_path / 'a.json'}, document 2"
 
 
-def test_reads_a_directory_in_the_order_of_names(tmp_path: Path) -> None:
+def test_files_of_a_directory_are_read_in_the_order_of_names(tmp_path: Path) -> None:
     for name in ("b.yaml", "a.json", "sub/c.json", "notes.txt", ".hidden.json", ".git/d.json"):
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)
@@ -102,7 +102,7 @@ def test_reads_a_directory_in_the_order_of_names(tmp_path: Path) -> None:
     ("a.yaml", b"\x80\x81", "is not UTF-8: line 1 holds the byte 0x80"),
     ("a.yaml", b"a: [", "is not YAML: line 1, column 5: a value is missing here"),
 ])  # fmt: skip
-def test_names_the_file_and_what_is_wrong(tmp_path: Path, name: str, data: bytes, problem: str) -> None:
+def test_errors_name_the_file_and_the_problem(tmp_path: Path, name: str, data: bytes, problem: str) -> None:
     file = tmp_path / name
     file.write_bytes(data)
     with pytest.raises(SnapshotError) as caught:
@@ -111,7 +111,7 @@ def test_names_the_file_and_what_is_wrong(tmp_path: Path, name: str, data: bytes
     assert "\n" not in str(caught.value)
 
 
-def test_says_when_there_is_nothing_to_read(tmp_path: Path) -> None:
+def test_empty_input_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match="cannot be read: No such file or directory"):
         list(documents([tmp_path / "none.json"]))
     for name in ("", "  "):
@@ -121,21 +121,21 @@ def test_says_when_there_is_nothing_to_read(tmp_path: Path) -> None:
         list(documents([tmp_path]))
 
 
-def test_refuses_what_unpacks_to_more_than_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packed_file_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.sources.snapshot.documents.MAX_BYTES", 1 << 10)
     (tmp_path / "bomb.gz").write_bytes(packed(b" " * 10_000))
     with pytest.raises(SnapshotError, match="is larger than"):
         list(documents([tmp_path / "bomb.gz"]))
 
 
-def test_refuses_what_is_packed_as_no_snapshot_is(tmp_path: Path) -> None:
+def test_an_implausibly_compressed_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bomb.json.gz").write_bytes(packed(b" " * (80 << 20)))
     with pytest.raises(SnapshotError, match="unpacks to more than 200 times its size; it is no snapshot"):
         list(documents([tmp_path / "bomb.json.gz"]))
 
 
 class Endless(io.RawIOBase):
-    """A stream of the same text for ever, which counts what is read of it."""
+    """An endless stream that counts the bytes read."""
 
     def __init__(self, text: bytes) -> None:
         self.text, self.read_bytes = text, 0
@@ -150,7 +150,7 @@ class Endless(io.RawIOBase):
         return count
 
 
-def test_reads_no_more_of_a_file_than_it_can_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_above_the_limit_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.sources.snapshot.documents.MAX_BYTES", 1 << 20)
     with (tmp_path / "a.json").open("wb") as file:
         file.truncate((1 << 20) + 1)
@@ -165,7 +165,7 @@ def test_reads_no_more_of_a_file_than_it_can_use(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("text", "sentence"), [(b"\0", "is binary"), (b"y\n", "is neither JSON nor YAML"), (b"PK\x03\x04\0\0", "is binary")]
 )
-def test_the_beginning_tells_that_it_is_no_snapshot(text: bytes, sentence: str) -> None:
+def test_only_the_beginning_of_an_endless_non_snapshot_is_read(text: bytes, sentence: str) -> None:
     endless = Endless(text)
     with pytest.raises(SnapshotError, match=f"standard input: {sentence}"):
         list(documents(["-"], stdin=io.BufferedReader(endless)))
@@ -173,7 +173,7 @@ def test_the_beginning_tells_that_it_is_no_snapshot(text: bytes, sentence: str) 
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
-def test_a_device_without_an_end_is_not_read(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_device_is_not_read(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.sources.snapshot.documents._look", lambda begin, where: None)
     with pytest.raises(SnapshotError, match="cannot be read: it is no regular file"):
         list(documents([device]))

@@ -141,7 +141,7 @@ OBJECTS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
                                                         "name": "x"}]})),
     "gate of a pod": ("wait-for-dba", pod(spec={"schedulingGates": [{"name": "wait-for-dba"}]})),
 }  # fmt: skip
-"""What is looked for, and the object that has it."""
+"""The secret text, and an object that contains it."""
 KEPT: Final = {
     "zone of AWS": ("eu-west-1a", labelled(ZONE, "eu-west-1a")),
     "type of AWS": ("m6a.large", labelled(TYPE, "m6a.large")),
@@ -152,7 +152,7 @@ KEPT: Final = {
     "reason of Karpenter": ("AwaitingReconciliation",
                             node(status={"conditions": [{**CONDITION, "reason": "AwaitingReconciliation"}]})),
 }  # fmt: skip
-"""What docs/snapshots.md says is kept."""
+"""Text that redaction keeps according to docs/snapshots.md, and an object that contains it."""
 STATUS: Final = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="acme-secret refuses")
 EVIDENCE: Final = Evidence(
     settings=Settings(
@@ -188,26 +188,26 @@ EVIDENCE: Final = Evidence(
 
 
 def redacted(*objects: dict[str, Any], **more: Any) -> str:
-    """Return a redacted recording as text, without the UIDs that the builder makes of names."""
+    """Return a redacted recording as text, without the UIDs that the builder derives from names."""
     for manifest in objects:
         manifest["metadata"].pop("uid", None)
     return json.dumps(build_recording(objects, name="x", captured_at_ns=NOW_NS, redactor=Redactor(b"k"), **more))
 
 
 @pytest.mark.parametrize("probe", OBJECTS)
-def test_no_probe_is_left(probe: str) -> None:
+def test_redaction_removes_every_secret(probe: str) -> None:
     secret, manifest = OBJECTS[probe]
     assert secret in json.dumps(manifest)
     assert secret not in redacted(manifest)
 
 
 @pytest.mark.parametrize("probe", KEPT)
-def test_what_every_cluster_has_is_kept(probe: str) -> None:
+def test_public_words_are_kept(probe: str) -> None:
     value, manifest = KEPT[probe]
     assert value in redacted(manifest)
 
 
-def test_nothing_is_left_of_who_answered_beside_the_objects() -> None:
+def test_redaction_removes_names_from_the_evidence_too() -> None:
     used = {"acme-secret": first_seen(Sample(NOW_NS, 1, 1))}
     usage = LiveUsage(nodes=used, pods={"acme-secret/acme-secret": used["acme-secret"]}, read_at_ns=NOW_NS)
     plain = json.dumps(build_recording([], name="x", captured_at_ns=NOW_NS, evidence=EVIDENCE, live_usage=usage))

@@ -26,7 +26,7 @@ RECORDING = {"karptui": 1, "name": "incident", "capturedAt": NOW, "objects": [PO
 
 
 def read(tmp_path: Path, *values: Any, **options: Any) -> Snapshot:
-    """Return the snapshot of files that hold these values."""
+    """Return the snapshot of files with these values."""
     paths = []
     for index, value in enumerate(values):
         paths.append(tmp_path / f"file{index}.json")
@@ -51,7 +51,7 @@ def test_reads_a_recording(tmp_path: Path) -> None:
     assert not snapshot.manifests
 
 
-def test_instance_types_inline_and_from_a_catalog_are_shared_between_snapshots(tmp_path: Path) -> None:
+def test_instance_types_come_inline_or_from_a_shared_catalog(tmp_path: Path) -> None:
     (tmp_path / "catalog.json").write_text('[{"name": "m5.large"}]')
     reader = SnapshotReader()
     result = []
@@ -69,14 +69,14 @@ def test_instance_types_inline_and_from_a_catalog_are_shared_between_snapshots(t
     [POD, NODE],
     [[POD], {"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "node-1"}}]}],
 ])  # fmt: skip
-def test_reads_lists_of_every_sort(tmp_path: Path, value: Any) -> None:
+def test_lists_of_every_form_are_read(tmp_path: Path, value: Any) -> None:
     snapshot = read(tmp_path, value)
     assert [pod.key for pod in snapshot.inventory.pods] == ["default/web-1"]
     assert [node.name for node in snapshot.inventory.nodes] == ["node-1"]
     assert not snapshot.problems
 
 
-def test_several_files_add_up_and_the_last_word_on_an_object_counts(tmp_path: Path) -> None:
+def test_files_are_merged_and_the_last_version_of_an_object_counts(tmp_path: Path) -> None:
     cordoned = {**NODE, "spec": {"unschedulable": True}}
     snapshot = read(tmp_path, [NODE, a_manifest("Node", "node-2")], cordoned)
     assert [(node.name, node.is_unschedulable) for node in snapshot.inventory.nodes] == [
@@ -87,7 +87,7 @@ def test_several_files_add_up_and_the_last_word_on_an_object_counts(tmp_path: Pa
     assert snapshot.notes == ("file0 +1: 1 objects are repeated; the last version of each is used",)
 
 
-def test_people_leave_the_namespace_out_servers_do_not(tmp_path: Path) -> None:
+def test_a_missing_namespace_is_default_except_in_lists(tmp_path: Path) -> None:
     mine = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}}
     assert read(tmp_path, mine).inventory.daemonsets[0].namespace == "default"
     assert read(tmp_path, {"kind": "List", "items": [mine]}).inventory.daemonsets[0].namespace == ""
@@ -96,7 +96,7 @@ def test_people_leave_the_namespace_out_servers_do_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("field", ["items", "objects"])
-def test_names_the_line_of_bytes_that_are_not_utf8_in_an_object_of_a_list(tmp_path: Path, field: str) -> None:
+def test_the_error_names_the_line_of_invalid_utf8_in_a_list(tmp_path: Path, field: str) -> None:
     path = tmp_path / "list.json"
     pod = b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},\n"spec":{"nodeName":"\xff"}}'
     kind = b'"kind":"List"' if field == "items" else b'"karptui":1'
@@ -105,7 +105,7 @@ def test_names_the_line_of_bytes_that_are_not_utf8_in_an_object_of_a_list(tmp_pa
         SnapshotReader().read([path])
 
 
-def test_passes_over_unknown_kinds_with_a_count(tmp_path: Path) -> None:
+def test_unknown_kinds_are_skipped_and_counted(tmp_path: Path) -> None:
     objects = [
         a_manifest("Secret", "a"),
         a_manifest("Secret", "b"),
@@ -132,7 +132,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("broken", "problem"), BROKEN)
-def test_one_bad_object_is_a_sentence_and_the_rest_is_read(tmp_path: Path, broken: Any, problem: str) -> None:
+def test_a_bad_object_is_a_problem_and_the_rest_is_read(tmp_path: Path, broken: Any, problem: str) -> None:
     snapshot = read(tmp_path, {**RECORDING, "objects": [NODE, broken, POOL]})
     (text,) = snapshot.problems
     assert text.startswith(f"{tmp_path / 'file0.json'}: {problem}")
@@ -151,7 +151,7 @@ STRANGERS = [
 
 
 @pytest.mark.parametrize(("stranger", "problem"), STRANGERS)
-def test_a_file_without_any_object_is_refused_also_beside_others(tmp_path: Path, stranger: Any, problem: str) -> None:
+def test_a_file_without_any_object_is_refused_even_among_others(tmp_path: Path, stranger: Any, problem: str) -> None:
     with pytest.raises(SnapshotError) as caught:
         read(tmp_path, stranger)
     assert str(caught.value) == f"{tmp_path / 'file0.json'}: {problem}"
@@ -161,7 +161,7 @@ def test_a_file_without_any_object_is_refused_also_beside_others(tmp_path: Path,
         assert str(caught.value) == f"{tmp_path / 'file1.json'}: {problem}"
 
 
-def test_a_stranger_among_the_files_of_a_directory_is_a_sentence(tmp_path: Path) -> None:
+def test_a_file_of_a_directory_that_is_no_snapshot_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "cluster.json").write_text(json.dumps(NODE))
     (tmp_path / "package.json").write_text('{"name": "x"}')
     snapshot = SnapshotReader().read([tmp_path], now_ns=1)
@@ -169,7 +169,7 @@ def test_a_stranger_among_the_files_of_a_directory_is_a_sentence(tmp_path: Path)
     assert len(snapshot.inventory.nodes) == 1
 
 
-def test_a_list_of_nothing_is_an_empty_cluster_and_that_is_said(tmp_path: Path) -> None:
+def test_an_empty_list_is_an_empty_cluster_with_a_note(tmp_path: Path) -> None:
     nothing: tuple[Any, ...] = ([], {"kind": "List", "apiVersion": "v1", "items": []})
     for empty in nothing:
         snapshot = read(tmp_path, empty, now_ns=1)
@@ -178,7 +178,7 @@ def test_a_list_of_nothing_is_an_empty_cluster_and_that_is_said(tmp_path: Path) 
     assert read(tmp_path, {**RECORDING, "objects": []}, now_ns=1).notes == ()
 
 
-def test_a_catalog_is_a_regular_file_beside_the_recording(tmp_path: Path) -> None:
+def test_a_catalog_must_be_a_regular_file_in_the_recordings_folder(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "zero.json").symlink_to("/dev/zero")
     (tmp_path / "packed.json.gz").symlink_to(Path(__file__))
@@ -208,7 +208,7 @@ def test_a_catalog_is_a_regular_file_beside_the_recording(tmp_path: Path) -> Non
     ({"instanceTypes": [{}]}, "instanceTypes: [0].name: is missing"),
     ({"catalog": "none.json"}, "catalog"),
 ])  # fmt: skip
-def test_names_the_field_of_a_recording(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
+def test_errors_name_the_field_of_a_recording(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
     with pytest.raises(SnapshotError) as caught:
         read(tmp_path, {**RECORDING, **change})
     assert str(caught.value).startswith(f"{tmp_path / 'file0.json'}: {problem}")
@@ -220,14 +220,14 @@ def test_two_recordings_cannot_be_one_snapshot(tmp_path: Path) -> None:
 
 
 class TestNow:
-    def test_a_chosen_now_does_not_change_when_the_objects_were_read(self, tmp_path: Path) -> None:
+    def test_a_chosen_time_does_not_change_when_the_objects_were_read(self, tmp_path: Path) -> None:
         created = "2026-11-20T11:00:05Z"
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "creationTimestamp": created}}
         for document, read_ns in ((RECORDING, NOW_NS), (node, parse_timestamp(created))):
             snapshot = read(tmp_path, document, now_ns=NOW_NS + HOUR_NS)
             assert (snapshot.captured_at_ns, snapshot.read_at_ns) == (NOW_NS + HOUR_NS, read_ns)
 
-    def test_is_else_the_clock_and_that_is_said(self, tmp_path: Path) -> None:
+    def test_the_current_time_is_assumed_and_noted_without_timestamps(self, tmp_path: Path) -> None:
         snapshot = read(tmp_path, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}})
         assert snapshot.captured_at_ns == NOW_NS
         assert "the current time is assumed" in snapshot.notes[0]
@@ -247,7 +247,7 @@ def test_newest_timestamp(value: Any, newest: str) -> None:
     assert newest_timestamp_ns(value) == (parse_timestamp(newest) if newest else 0)
 
 
-def test_a_snapshot_from_standard_input_is_named_so() -> None:
+def test_a_snapshot_from_standard_input_is_named_after_it() -> None:
     snapshot = SnapshotReader().read(["-"], stdin=io.BytesIO(json.dumps(POD).encode()))
     assert snapshot.name == "standard input"
 
@@ -258,7 +258,9 @@ def test_a_snapshot_from_standard_input_is_named_so() -> None:
     ([a_manifest("Node", "a")], True),
     ([a_manifest("Namespace", "a")], False),
 ])  # fmt: skip
-def test_pods_are_unread_if_a_recording_says_so_or_has_none(tmp_path: Path, document: Any, *, is_unread: bool) -> None:
+def test_pods_are_unread_if_a_recording_lists_them_as_unread_or_has_none(
+    tmp_path: Path, document: Any, *, is_unread: bool
+) -> None:
     path = written(tmp_path / "cluster.json", document)
     assert (Kind.POD in SnapshotReader().read([path]).inventory.unread) is is_unread
 
@@ -276,7 +278,7 @@ ORDINARY = a_manifest("Node", "node-1", status=READY)
     ([a_manifest("Node", "node-1", status=READY, spec={"providerID": "kwok://node-1"}), POD], False),
     ([a_manifest("Node", "node-1", status=READY, metadata={"labels": {COMPUTE_TYPE: "auto"}}), POD], False),
 ])  # fmt: skip
-def test_pods_of_one_namespace_are_not_all_pods(
+def test_pods_are_unread_if_a_kubectl_file_has_only_those_of_one_namespace(
     tmp_path: Path, objects: list[dict[str, Any]], *, is_unread: bool
 ) -> None:
     assert (Kind.POD in read(tmp_path, objects).inventory.unread) is is_unread
@@ -293,7 +295,7 @@ def test_pods_of_one_namespace_are_not_all_pods(
     (("NodePool", "EC2NodeClass"), {Kind.NODE, Kind.NODECLAIM, Kind.POD}),
     (("EC2NodeClass",), set()),
 ])  # fmt: skip
-def test_a_file_lacks_the_kinds_that_its_objects_show_to_exist(
+def test_kinds_that_must_exist_are_unread_if_a_file_lacks_them(
     tmp_path: Path, kinds: tuple[str, ...], unread: set[Kind]
 ) -> None:
     items = [item for item in load(NOW_NS) if item["kind"] in kinds]

@@ -33,7 +33,7 @@ KEY = b"k"
 CAPACITY = "karpenter.sh/capacity-type"
 GOLDENS = Path(__file__).resolve().parents[2] / "goldens"
 EVERY = 1 if os.environ.get("KARPTUI_ALL_GOLDENS") else 25
-"""How many of the scenarios are asked: one in so many, or all."""
+"""Every how many scenarios one is tested."""
 SAMPLE = [
     json.loads(line)
     for path in (*sorted((GOLDENS / "rules").glob("*.gz")), *sorted((GOLDENS / "k115").glob("*.gz")))
@@ -42,7 +42,7 @@ SAMPLE = [
 AWS_CASES = [
     path
     for path in (*sorted((GOLDENS / "aws").glob("*.json*")), *sorted((GOLDENS / "aws-1.15.1").glob("*.json.gz")))
-    if not re.search("reserv|block", path.name)  # ids of reservations stand in the answer
+    if not re.search("reserv|block", path.name)  # their answers contain reservation ids
 ]
 RECORDED_POD = a_manifest("Pod", "web-1", namespace="default", spec={"nodeName": "node-1"})
 RECORDED_SETTINGS = {"PREFERENCE_POLICY": "Ignore", "CLUSTER_NAME": "acme", "AWS_SECRET_ACCESS_KEY": "hunter2"}
@@ -110,7 +110,7 @@ PVC = a_manifest("PersistentVolumeClaim", "checkout-7f9-abc-scratch", namespace=
 CLUSTER = (POD, NODE, CLAIM, POOL, EVENT, PVC)
 
 
-def test_references_still_meet() -> None:
+def test_references_between_objects_are_kept() -> None:
     pod, node, claim, pool, event, pvc = redacted(*CLUSTER)
     name = node["metadata"]["name"]
     assert (
@@ -138,7 +138,7 @@ def test_references_still_meet() -> None:
     assert pvc["metadata"]["name"] == f"{pod_name}-{pod['spec']['volumes'][0]['name']}"
 
 
-def test_what_decides_stays() -> None:
+def test_values_that_decisions_depend_on_are_kept() -> None:
     uid = "7b0a4c4e-2f0a-4b5e-9c3e-0a1b2c3d4e5f"
     pod, node, *_ = redacted({**POD, "metadata": {**POD["metadata"], "uid": uid}}, *CLUSTER[1:])
     assert pod["metadata"]["uid"] == uid
@@ -148,7 +148,7 @@ def test_what_decides_stays() -> None:
     assert node["spec"]["providerID"].startswith("aws:///us-east-1a/i-")
 
 
-def test_a_scheduler_configuration_stays_what_karpenter_takes_it_to_say() -> None:
+def test_a_redacted_scheduler_configuration_has_the_same_constraints() -> None:
     result = "{maxSkew: 2.0, TopologyKey: acme.example/rack, whenUnsatisfiable: DoNotSchedule}"
     text = f"PodTopologySpread: {{defaultConstraints: [{result}]}}\n---\nfor: somebody else\n"
     document = Redactor(KEY).redact_document({"settings": {"SCHEDULER_CONFIG": text}})
@@ -157,7 +157,7 @@ def test_a_scheduler_configuration_stays_what_karpenter_takes_it_to_say() -> Non
     assert "acme" not in constraint.topology_key
 
 
-def test_pseudonyms_are_the_same_each_time_and_others_with_another_key() -> None:
+def test_pseudonyms_depend_only_on_name_and_key() -> None:
     assert redacted(*CLUSTER) == redacted(*CLUSTER)
     alone, together = redacted(POD)[0], redacted(*CLUSTER)[0]
     assert alone["metadata"]["name"] == together["metadata"]["name"]
@@ -172,7 +172,7 @@ def test_pseudonyms_are_the_same_each_time_and_others_with_another_key() -> None
     ("Namespace", "v1"),
     ("DaemonSet", "apps/v1"),
 ])  # fmt: skip
-def test_what_breaks_ties_by_name_keeps_its_order(kind: str, version: str) -> None:
+def test_pseudonyms_keep_the_order_of_names_that_break_ties(kind: str, version: str) -> None:
     names = ["b", "default", "a", "karpenter", "c", "kube-system", "kz", *(f"n{number}" for number in range(12))]
     result = [
         item["metadata"]["name"] for item in redacted(*(a_manifest(kind, name, api_version=version) for name in names))
@@ -181,19 +181,19 @@ def test_what_breaks_ties_by_name_keeps_its_order(kind: str, version: str) -> No
     assert len(set(result)) == len(names)
 
 
-def test_no_canary_is_left_in_any_kind() -> None:
+def test_redaction_removes_the_canaries_of_every_kind() -> None:
     canaries = Canaries()
     planted = [canaries.plant(manifest, manifest["kind"]) for manifest in OBJECTS]
     assert {kind for kind in Kind if kind is not Kind.NODECLASS} <= set(kinds())
     types, settings = canaries.plant(TYPES, "instanceTypes"), canaries.plant(SETTINGS, "settings")
     document = build_recording(planted, name="zqname", captured_at_ns=1)
     document["settings"] = settings
-    assert len(canaries.left_in(json.dumps(document))) > 1500, "the corpus is about what is recorded"
+    assert len(canaries.left_in(json.dumps(document))) > 1500, "the corpus has too few recorded fields"
     redacted_document = Redactor(KEY).redact_document({**document, "instanceTypes": types})
     assert canaries.left_in(json.dumps(redacted_document)) == {}
 
 
-def test_names_that_are_also_words_of_karpenter_are_replaced_where_they_are_names() -> None:
+def test_names_equal_to_karpenters_words_are_replaced_only_as_names() -> None:
     pools = [a_manifest("NodePool", name, api_version="karpenter.sh/v1") for name in ("spot", "on-demand")]
     node = {**NODE, "metadata": {**NODE["metadata"], "labels": {"karpenter.sh/nodepool": "spot", CAPACITY: "spot"}}}
     event = {**EVENT, "message": 'NodePool "spot" launches spot nodes'}
@@ -226,12 +226,12 @@ def test_names_that_are_also_words_of_karpenter_are_replaced_where_they_are_name
         ("", ""),
     ],
 )  # fmt: skip
-def test_of_messages_only_what_decides_is_kept(message: str, pattern: str) -> None:
+def test_only_the_relevant_parts_of_messages_are_kept(message: str, pattern: str) -> None:
     result = redacted(*CLUSTER[:4], {**EVENT, "message": message})[4]["message"]
     assert re.fullmatch(pattern, result), result
 
 
-def test_every_key_that_a_rule_asks_for_is_public() -> None:
+def test_every_key_that_the_code_reads_is_public() -> None:
     source = "".join(file.read_text() for file in Path(karptui.__file__).parent.rglob("*.py"))
     keys = re.findall(r'"((?:[a-z0-9.-]+\.)?(?:karpenter\.sh|k8s\.aws|kubernetes\.io)/[A-Za-z0-9._-]+)"', source)
     assert len(set(keys)) > 60
@@ -239,7 +239,7 @@ def test_every_key_that_a_rule_asks_for_is_public() -> None:
     assert {key for key in keys if not is_public_key(key) and not key.startswith("kubernetes.io/")} == others
 
 
-def test_origins_of_pods_stay_apart() -> None:
+def test_pods_without_owner_keep_their_grouping_by_name() -> None:
     names = [
         "runner-ab12cd34e-project-1-concurrent-0-x7k2p",
         "runner-zz9-project-2-concurrent-1",
@@ -252,12 +252,12 @@ def test_origins_of_pods_stay_apart() -> None:
 
 
 @pytest.mark.parametrize("scenario", SAMPLE, ids=lambda item: item["snapshot"]["name"])
-def test_decisions_stay(scenario: dict[str, Any]) -> None:
+def test_redaction_changes_no_decision(scenario: dict[str, Any]) -> None:
     assert changed_decision(scenario["snapshot"]) == "", scenario["rule"]
 
 
 @pytest.mark.parametrize("path", AWS_CASES, ids=lambda path: path.name.split(".json")[0])
-def test_instance_types_of_a_nodeclass_stay(path: Path) -> None:
+def test_redaction_changes_no_instance_type_of_a_nodeclass(path: Path) -> None:
     data = path.read_bytes()
     case = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
     case = {key: value for key, value in case.items() if key not in ("types", "incompatible", "note", "answers")}
@@ -273,7 +273,7 @@ def test_instance_types_of_a_nodeclass_stay(path: Path) -> None:
     assert result[0] == result[1]
 
 
-def test_nodes_that_a_forecast_adds_sort_as_before_among_nodes_and_nodeclaims() -> None:
+def test_forecast_nodes_sort_as_before_redaction() -> None:
     pools = [a_manifest("NodePool", name, api_version="karpenter.sh/v1") for name in ("general", "trino", "gpu")]
     names = ("ip-10-0-1-2", "general-44pzp", "general-v8dj8", "a1", "z9", "h")
     objects = redacted(*pools, *({**NODE, "metadata": {**NODE["metadata"], "name": name}} for name in names))
@@ -285,14 +285,14 @@ def test_nodes_that_a_forecast_adds_sort_as_before_among_nodes_and_nodeclaims() 
     ]
 
 
-def test_the_node_that_is_selected_for_a_volume_keeps_its_pseudonym() -> None:
+def test_the_selected_node_of_a_volume_gets_the_nodes_pseudonym() -> None:
     key = "volume.kubernetes.io/selected-node"
     claim = a_manifest("PersistentVolumeClaim", "data", metadata={"annotations": {key: NODE["metadata"]["name"]}})
     node, result = redacted(NODE, claim)
     assert result["metadata"]["annotations"] == {key: node["metadata"]["name"]}
 
 
-def test_what_is_written_can_be_read(tmp_path: Path) -> None:
+def test_a_written_recording_can_be_read(tmp_path: Path) -> None:
     types = (an_instance_type(), msgspec.structs.replace(an_instance_type(name="x"), offerings=()))
     document = build_recording(
         [RECORDED_POD, a_manifest("Secret", "x")],
@@ -315,13 +315,13 @@ def test_what_is_written_can_be_read(tmp_path: Path) -> None:
     assert gzip.decompress((tmp_path / "a.json.gz").read_bytes()) == (tmp_path / "a.json").read_bytes()
 
 
-def test_only_the_owner_may_read_it_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+def test_only_the_owner_may_read_a_recording_and_no_temporary_file_is_left(tmp_path: Path) -> None:
     write_recording({"karptui": 1}, tmp_path / "a.json")
     assert stat.S_IMODE((tmp_path / "a.json").stat().st_mode) == 0o600
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
 
 
-def test_refuses_to_replace_a_file_unasked_or_to_create_a_folder(tmp_path: Path) -> None:
+def test_writing_neither_replaces_a_file_unasked_nor_creates_a_folder(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("mine")
     with pytest.raises(SnapshotError, match="exists already; --force replaces it"):
         write_recording({}, tmp_path / "a.json")

@@ -65,7 +65,7 @@ POD = a_manifest(
 
 
 def scrubbed(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return what is recorded of an object that is recorded."""
+    """Return the recorded part of an object."""
     return present(scrub(manifest))
 
 
@@ -76,7 +76,7 @@ def scrubbed(manifest: dict[str, Any]) -> dict[str, Any]:
     {"kind": "Pod"},
     {"apiVersion": "v1"},
 ])  # fmt: skip
-def test_what_is_not_read_is_not_recorded(manifest: dict[str, Any]) -> None:
+def test_unread_kinds_and_incomplete_objects_are_not_recorded(manifest: dict[str, Any]) -> None:
     assert scrub(manifest) is None
 
 
@@ -89,7 +89,7 @@ def test_a_pod_keeps_the_messages_of_kubelet_and_runtime() -> None:
     assert scrubbed({**POD, "status": status})["status"] == status
 
 
-def test_a_pod_keeps_what_decides() -> None:
+def test_a_pod_keeps_the_fields_that_are_read() -> None:
     kept = scrubbed(POD)
     assert SECRET not in json.dumps(kept)
     assert kept["metadata"]["annotations"] == {
@@ -152,7 +152,7 @@ def _containers(value: Any) -> list[Any]:
     (a_manifest("NodePool", "x", api_version="karpenter.sh/v1", spec={"weight": 5}), Kind.NODEPOOL),
     (a_manifest("Namespace", "x", spec={"finalizers": ["kubernetes"]}), Kind.NAMESPACE),
 ])  # fmt: skip
-def test_other_kinds_keep_what_is_read(manifest: dict[str, Any], kind: Kind) -> None:
+def test_other_kinds_keep_the_fields_that_are_read(manifest: dict[str, Any], kind: Kind) -> None:
     kept = scrubbed(manifest)
     assert SECRET not in json.dumps(kept)
     if kind is not Kind.NODEPOOL:
@@ -160,13 +160,13 @@ def test_other_kinds_keep_what_is_read(manifest: dict[str, Any], kind: Kind) -> 
 
 
 @pytest.mark.parametrize("broken", [5, "x", [], None])
-def test_malformed_objects_do_no_harm(broken: Any) -> None:
+def test_malformed_objects_are_scrubbed_without_an_error(broken: Any) -> None:
     assert scrub({"apiVersion": "v1", "kind": "Pod", "metadata": broken, "spec": broken, "status": broken}) is not None
     assert scrub({"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {"template": broken}}) is not None
     assert scrub({"apiVersion": "v1", "kind": "PersistentVolume", "spec": {"csi": broken}}) is not None
 
 
-def test_objects_left_as_text_are_scrubbed_alike() -> None:
+def test_objects_with_undecoded_fields_are_scrubbed_equally() -> None:
     decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
     for manifest in [POD, *load(0)]:
         text = msgspec.json.encode(manifest)

@@ -43,7 +43,7 @@ def source(tmp_path: Path) -> SnapshotSource:
     return SnapshotSource(SnapshotReader().read([file], keeps_manifests=True))
 
 
-def test_tells_everything_at_once_and_that_it_is_offline(source: SnapshotSource) -> None:
+def test_all_objects_are_reported_at_once_and_as_offline(source: SnapshotSource) -> None:
     as_source: Source = source
     mailbox = Mailbox()
     as_source.start(mailbox)
@@ -61,7 +61,7 @@ def test_tells_everything_at_once_and_that_it_is_offline(source: SnapshotSource)
     assert mailbox.drain().is_empty
 
 
-def test_gives_single_objects_without_managed_fields(source: SnapshotSource) -> None:
+def test_single_objects_have_no_managed_fields(source: SnapshotSource) -> None:
     assert source.fetch_object("Node", "node-1")["metadata"]["name"] == "node-1"
     assert "managedFields" not in source.fetch_object("Node", "node-1")["metadata"]
     assert source.fetch_object("Pod", "default/web-1")["metadata"]["name"] == "web-1"
@@ -72,7 +72,7 @@ def test_gives_single_objects_without_managed_fields(source: SnapshotSource) -> 
 
 
 @pytest.mark.parametrize(("count", "end"), [(0, ""), (1, "write it in quotes"), (3, "write it in quotes (and 2 more)")])
-def test_tells_what_could_not_be_read(tmp_path: Path, count: int, end: str) -> None:
+def test_unreadable_objects_are_reported(tmp_path: Path, count: int, end: str) -> None:
     broken = [a_manifest("Pod", f"web-{n}", namespace="default", spec={"nodeName": 5}) for n in range(count)]
     (tmp_path / "a.json").write_text(json.dumps({"karptui": 1, "capturedAt": NOW, "objects": broken}))
     mailbox = Mailbox()
@@ -83,7 +83,7 @@ def test_tells_what_could_not_be_read(tmp_path: Path, count: int, end: str) -> N
     assert not statuses[Kind.NODE].last_error
 
 
-def test_nodeclasses_of_two_providers_with_one_name(tmp_path: Path) -> None:
+def test_nodeclasses_of_two_providers_may_share_a_name(tmp_path: Path) -> None:
     classes = [
         a_manifest("EC2NodeClass", "default", api_version="karpenter.k8s.aws/v1", spec={"amiFamily": "AL2023"}),
         a_manifest("KWOKNodeClass", "default", api_version="karpenter.kwok.sh/v1alpha1", spec={}),
@@ -94,7 +94,7 @@ def test_nodeclasses_of_two_providers_with_one_name(tmp_path: Path) -> None:
     assert both.fetch_object("KWOKNodeClass", "default")["spec"] == {}
 
 
-def test_volumes_missing_in_a_file_of_kubectl_were_not_read_and_in_a_recording_are_none(
+def test_missing_volumes_are_unread_in_a_kubectl_file_and_absent_in_a_recording(
     tmp_path: Path,
 ) -> None:
     claim = a_manifest("PersistentVolumeClaim", "data", namespace="default", spec={})
@@ -125,14 +125,14 @@ def read(tmp_path: Path, *objects: dict[str, Any], version: str = "") -> Snapsho
 
 
 @pytest.mark.parametrize(("stated", "version"), [("", "1.14.1"), ("1.15.0", "1.15.0")], ids=["not stated", "stated"])
-def test_settings_and_version_are_those_of_the_deployment(tmp_path: Path, stated: str, version: str) -> None:
+def test_settings_and_version_come_from_the_deployment(tmp_path: Path, stated: str, version: str) -> None:
     snapshot = read(tmp_path, a_deployment(), version=stated)
     assert (snapshot.evidence.karpenter_version, snapshot.evidence.settings.rules.version) == (version, version)
     assert snapshot.evidence.settings.gate("SpotToSpotConsolidation")
     assert snapshot.notes == ()
 
 
-def test_the_usual_namespace_is_read_with_a_doubt_and_never_before_kube_system(tmp_path: Path) -> None:
+def test_a_deployment_in_namespace_karpenter_counts_with_a_note_unless_one_is_in_kube_system(tmp_path: Path) -> None:
     usual = a_deployment("karpenter", version="1.13.0")
     snapshot = read(tmp_path, usual)
     assert (snapshot.evidence.karpenter_version, snapshot.evidence.settings.gate("SpotToSpotConsolidation")) == (
@@ -161,7 +161,9 @@ def test_the_usual_namespace_is_read_with_a_doubt_and_never_before_kube_system(t
         (a_deployment(label="web"), ""),
     ],
 )
-def test_others_are_not_believed(deployment: dict[str, Any], note: str, tmp_path: Path) -> None:
+def test_deployments_elsewhere_or_without_the_label_are_ignored(
+    deployment: dict[str, Any], note: str, tmp_path: Path
+) -> None:
     snapshot = read(tmp_path, deployment)
     assert snapshot.evidence.karpenter_version == ""
     assert not snapshot.evidence.settings.gate("SpotToSpotConsolidation")
@@ -169,7 +171,7 @@ def test_others_are_not_believed(deployment: dict[str, Any], note: str, tmp_path
     assert len(snapshot.notes) == bool(note)
 
 
-def test_settings_that_cannot_be_read_are_at_their_defaults(tmp_path: Path) -> None:
+def test_unreadable_settings_keep_their_defaults(tmp_path: Path) -> None:
     snapshot = read(tmp_path, a_deployment(gates="SpotToSpotConsolidation"))
     assert not snapshot.evidence.settings.gate("SpotToSpotConsolidation")
     assert snapshot.evidence.karpenter_version == "1.14.1"
@@ -193,7 +195,7 @@ def test_reads_an_instance_type() -> None:
     assert large.offerings[0].requirements[0] is large.requirements[0]
 
 
-def test_reads_a_catalog_once_until_it_changes(tmp_path: Path) -> None:
+def test_a_catalog_is_read_again_only_if_it_changed(tmp_path: Path) -> None:
     file = written(tmp_path / "x.json", [LARGE])
     catalogs = Catalogs()
     first = catalogs.of_file("x.json", tmp_path)
@@ -202,7 +204,7 @@ def test_reads_a_catalog_once_until_it_changes(tmp_path: Path) -> None:
     assert len(catalogs.of_file("x.json", tmp_path)) == 2
 
 
-def test_forgets_the_lists_used_least_recently() -> None:
+def test_the_least_recently_used_lists_are_dropped() -> None:
     catalogs = Catalogs()
     first = catalogs.of_value([LARGE], "a")
     kept = catalogs.of_value([{"name": "kept"}], "a")
@@ -219,14 +221,14 @@ def test_forgets_the_lists_used_least_recently() -> None:
     (["x"], "[0]: must be an object, is text"),
     ({"types": []}, "instanceTypes: is missing"),
 ])  # fmt: skip
-def test_names_the_type_and_the_field(value: Any, problem: str) -> None:
+def test_errors_name_the_type_and_the_field(value: Any, problem: str) -> None:
     with pytest.raises(SnapshotError) as caught:
         Catalogs().of_value(value, "a.json")
     assert str(caught.value) == f"a.json: instanceTypes: {problem}"
 
 
 @pytest.mark.parametrize(("data", "problem"), [(b"[", "is not JSON"), (None, "cannot be read: No such file")])
-def test_names_the_file(tmp_path: Path, data: bytes | None, problem: str) -> None:
+def test_errors_name_the_file(tmp_path: Path, data: bytes | None, problem: str) -> None:
     if data is not None:
         (tmp_path / "x.json").write_bytes(data)
     with pytest.raises(SnapshotError, match=problem) as caught:

@@ -34,7 +34,7 @@ def measured(name: str, *amounts: tuple[str, str], ago: int = 5, window: str = "
 
 
 class Api:
-    """Answers with pages that it is given, or with an error."""
+    """A metrics API that answers with the given pages, or with an error."""
 
     def __init__(self) -> None:
         self.pages: dict[str, list[Any]] = {"nodes": [[]], "pods": [[]]}
@@ -74,7 +74,7 @@ def source(client: Transport, clock: FrozenClock, turns: Turns) -> Iterator[Usag
     turns.end(source)
 
 
-def test_nodes_in_cores_and_bytes(api: Api, client: Transport) -> None:
+def test_usage_of_nodes_is_read_in_millicores_and_bytes(api: Api, client: Transport) -> None:
     api.pages["nodes"] = [[measured("node-1", ("1204567891n", "3482916Ki")), measured("node-2", ("250m", "1Gi"))]]
     reading = read_nodes(client)
     assert reading.samples == {
@@ -85,7 +85,7 @@ def test_nodes_in_cores_and_bytes(api: Api, client: Transport) -> None:
     assert api.calls == [(f"{ROOT}/nodes", {"limit": "500"})]
 
 
-def test_pods_page_by_page_with_their_containers_together(api: Api, client: Transport) -> None:
+def test_usage_of_pods_is_read_by_page_and_summed_over_containers(api: Api, client: Transport) -> None:
     api.pages["pods"] = [
         [measured("web/a", ("1500u", "10Mi"), ("2m", "5Mi"))],
         [measured("db/b", ("0", "7Mi"), window="10s"), measured("db/c")],
@@ -97,7 +97,7 @@ def test_pods_page_by_page_with_their_containers_together(api: Api, client: Tran
     assert [query for _, query in api.calls] == [{"limit": "500"}, {"limit": "500", "continue": "1"}]
 
 
-def test_what_cannot_be_read_is_left_out(api: Api, client: Transport) -> None:
+def test_unreadable_measurements_are_skipped(api: Api, client: Transport) -> None:
     api.pages["nodes"] = [
         [
             measured("a", ("much", "1Gi")),
@@ -116,7 +116,7 @@ def test_what_cannot_be_read_is_left_out(api: Api, client: Transport) -> None:
     (503, "metrics-server does not answer", False),
     (418, "the API server answered 418", False),
 ])  # fmt: skip
-def test_faults_are_sentences(api: Api, client: Transport, status: int, says: str, *, is_refusal: bool) -> None:
+def test_errors_are_explained(api: Api, client: Transport, status: int, says: str, *, is_refusal: bool) -> None:
     api.status = status
     api.pages["nodes"] = [b"<html>"]
     with pytest.raises(SourceError, match=says) as caught:
@@ -124,7 +124,7 @@ def test_faults_are_sentences(api: Api, client: Transport, status: int, says: st
     assert isinstance(caught.value, LiveUsageError) == is_refusal
 
 
-def test_nobody_is_asked_until_somebody_looks(api: Api, source: UsageSource, clock: FrozenClock, turns: Turns) -> None:
+def test_usage_is_read_only_while_wanted(api: Api, source: UsageSource, clock: FrozenClock, turns: Turns) -> None:
     api.pages["nodes"] = [[measured("node-1", ("1", "1Gi"))]]
     assert turns.read(source).read_at_ns == 0
     assert api.calls == []
@@ -138,7 +138,7 @@ def test_nobody_is_asked_until_somebody_looks(api: Api, source: UsageSource, clo
     assert len(api.calls) == 2
 
 
-def test_a_history_has_it_read_once_a_minute_and_less_often_with_many_pods(
+def test_usage_for_a_history_is_read_each_minute_and_less_often_with_many_pods(
     api: Api, source: UsageSource, clock: FrozenClock, turns: Turns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.is_recorded = True
@@ -158,7 +158,7 @@ def test_a_history_has_it_read_once_a_minute_and_less_often_with_many_pods(
     assert len(api.calls) == 8
 
 
-def test_the_most_of_all_samples_is_kept(api: Api, source: UsageSource, turns: Turns) -> None:
+def test_the_peak_of_all_samples_is_kept(api: Api, source: UsageSource, turns: Turns) -> None:
     source.want()
     told = [("2", "1Gi", 30), ("1", "3Gi", 15), ("1", "3Gi", 15)]
     for cpu, memory, ago in told:
@@ -168,14 +168,16 @@ def test_the_most_of_all_samples_is_kept(api: Api, source: UsageSource, turns: T
     used = usage.nodes["node-1"]
     assert (used.latest.cpu_millis, used.latest.memory_bytes) == (1000, 3 << 30)
     assert (used.peak_cpu_millis, used.peak_memory_bytes) == (2000, 3 << 30)
-    # The same measurement again is no further one.
+    # A repeated measurement counts once.
     assert (used.samples, used.first_ns) == (2, NOW_NS - 30 * NS_PER_SECOND)
     assert usage.pods == {}
     assert turns.seconds[-1] == 15.0
 
 
 @pytest.mark.parametrize(("status", "rest"), [(403, 300.0), (404, 300.0), (503, 60.0)])
-def test_readings_stay_when_it_fails(api: Api, source: UsageSource, turns: Turns, status: int, rest: float) -> None:
+def test_the_last_usage_is_kept_if_reading_fails(
+    api: Api, source: UsageSource, turns: Turns, status: int, rest: float
+) -> None:
     source.want()
     api.pages["nodes"] = [[measured("node-1", ("1", "1Gi"), window="10m0s")]]
     before = turns.read(source)
