@@ -1,4 +1,4 @@
-"""Advice of the session: findings, the edits that preceded them, the what-if of a finding."""
+"""Advice in a session: findings, edits that preceded them, and the what-if that a finding opens."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def a_session(path: Path, opening: Change, *changes: Change, until: float) -> No
     writer.close()
 
 
-def test_edits_are_read_with_their_managers(tmp_path: Path) -> None:
+def test_edits_are_read_with_their_field_managers(tmp_path: Path) -> None:
     path = tmp_path / "h.karptui"
     changes = (a_pool(10, 100, "helm", 4), a_pool(20, 10, "argocd", 4), a_pool(30, 10, "argocd", 5))
     a_session(path, a_pool(0, 100, "helm"), *changes, until=60)
@@ -71,8 +71,8 @@ def test_edits_are_read_with_their_managers(tmp_path: Path) -> None:
     assert recent_edits(path, at(15)) == ()
 
 
-def test_an_edit_in_a_pause_has_no_time(tmp_path: Path) -> None:
-    """The object is reported again after the pause, when its status changes; the edit was not made then."""
+def test_an_edit_made_while_nothing_was_recorded_has_no_time(tmp_path: Path) -> None:
+    """The object is recorded again after the pause, when its status changes, but the edit was earlier."""
     path = tmp_path / "h.karptui"
     a_session(path, a_pool(0, 100, "helm"), until=60)
     a_session(path, a_pool(600, 10, "argocd"), a_pool(630, 10, "argocd", 7), until=700)
@@ -117,7 +117,9 @@ def test_a_finding_names_edits_of_its_nodepool_its_nodeclass_and_the_owner_of_it
     ("operation", "kind", "item"),
     [(Operation.EVICT, Kind.POD, a_pod()), (Operation.DELETE, Kind.NODECLAIM, a_nodeclaim())],
 )
-def test_a_removal_is_shown_once_the_object_is_deleted_or_new(operation: Operation, kind: Kind, item: Any) -> None:
+def test_a_removal_is_shown_once_the_object_is_deleting_gone_or_replaced(
+    operation: Operation, kind: Kind, item: Any
+) -> None:
     preview = Preview(action=action_on(operation, str(kind), item.key), uid=item.uid)
     for seen, expected in (
         (item, False),
@@ -144,7 +146,7 @@ def test_advice_of_a_view() -> None:
     assert (report.now_ns, notes) == (NOW_NS, ())
 
 
-def test_the_same_findings_keep_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_findings_keep_the_same_report(monkeypatch: pytest.MonkeyPatch) -> None:
     view, desk = traps.view(), AdviceRounds()
     for now_ns in (NOW_NS, NOW_NS + SECOND_NS):
         prepared, steps = surveyed(view, now_ns)
@@ -191,13 +193,15 @@ def finding(rule: str, *objects: ObjectRef, edits: Sequence[AnyEdit] = ()) -> Fi
      Replay.SCRATCH),
     (finding("x", ObjectRef("Node", "n"), edits=[SetField(POOL, ("spec", "weight"), 1)]), (POOL,), Replay.PENDING),
 ])  # fmt: skip
-def test_what_a_whatif_begins_with(result: Finding, documents: tuple[ObjectRef, ...], replay: Replay) -> None:
+def test_the_opening_of_a_what_if_from_a_finding(
+    result: Finding, documents: tuple[ObjectRef, ...], replay: Replay
+) -> None:
     opening = opening_of(result)
     assert opening == Opening(result.rule, documents, result.edits, replay=replay, is_new=bool(result.edits))
     assert opening_of(finding("node-unmanaged", ObjectRef("Node", "n"))) == NOTHING
 
 
-def test_the_desk_rests_for_longer_while_nobody_looks() -> None:
+def test_advice_rounds_are_rarer_while_not_on_the_screen() -> None:
     now = 100.0
     view, desk = traps.view(), AdviceRounds(lambda: now)
     assert desk.is_due(is_looked_at=False)

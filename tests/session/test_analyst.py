@@ -31,7 +31,7 @@ KEY = "claim/runners-1x204"
 
 @pytest.fixture
 def worker() -> SteppedAnalyst:
-    """Return one that works while it is told to."""
+    """Return an analyst that works only when stepped."""
     return SteppedAnalyst()
 
 
@@ -65,7 +65,7 @@ def changed(view: ClusterView, name: str = "new") -> ClusterView:
     return ClusterView(state, view.statuses, view, evidence=view.evidence)
 
 
-def test_everything_is_worked_out_when_there_is_time(beside: Analyst) -> None:
+def test_the_analysis_is_complete_at_rest(beside: Analyst) -> None:
     view = story_view()
     assert beside.latest is None
     beside.submit(view, NOW_NS)
@@ -75,7 +75,7 @@ def test_everything_is_worked_out_when_there_is_time(beside: Analyst) -> None:
     assert beside.failure == ""
 
 
-def test_the_same_cluster_is_looked_at_again_only_after_a_while(worker: SteppedAnalyst) -> None:
+def test_an_unchanged_cluster_is_analysed_again_only_after_a_while(worker: SteppedAnalyst) -> None:
     view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
     analysed(worker, view, NOW_NS + SECOND_NS)
@@ -85,7 +85,7 @@ def test_the_same_cluster_is_looked_at_again_only_after_a_while(worker: SteppedA
     assert analysis_of(worker).now_ns == later_ns
 
 
-def test_a_close_look_comes_when_it_is_asked_for_and_the_next_command_at_rest(worker: SteppedAnalyst) -> None:
+def test_node_detail_is_computed_on_request_and_the_next_command_at_rest(worker: SteppedAnalyst) -> None:
     view = analysed(worker, story_view())
     assert is_complete(worker, view.state.generation)
     assert analysis_of(worker).detail is None
@@ -98,7 +98,7 @@ def test_a_close_look_comes_when_it_is_asked_for_and_the_next_command_at_rest(wo
     assert report.method
 
 
-def test_what_is_seen_comes_first(worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_on_the_screen_are_simulated_first(worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
     simulate = AnalysisSteps.simulate
 
@@ -115,7 +115,9 @@ def test_what_is_seen_comes_first(worker: SteppedAnalyst, monkeypatch: pytest.Mo
     assert len(order) == 8
 
 
-def test_newer_clusters_break_off_what_nobody_looks_at(worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_cluster_interrupts_simulations_of_off_screen_nodes(
+    worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "REST_SECONDS", -1.0)
     first, simulate, simulated = story_view(), AnalysisSteps.simulate, []
     second = changed(first)
@@ -133,7 +135,7 @@ def test_newer_clusters_break_off_what_nobody_looks_at(worker: SteppedAnalyst, m
     assert min(analysis_of(worker).simulated_in.values()) == second.state.generation
 
 
-def test_a_long_question_is_broken_off_by_a_newer_cluster(
+def test_a_newer_cluster_interrupts_the_simulation_of_the_next_command(
     worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LEAST_SECONDS", -1.0)
@@ -160,7 +162,7 @@ def held_now(worker: Analyst, view: ClusterView) -> Held:
     return held_of(view.with_answers(analysis=analysis_of(worker)).node_entries, analysis_of(worker).joint)
 
 
-def test_removals_are_forecast_at_rest_after_a_new_focus(
+def test_removals_are_forecast_after_the_new_focus_is_analysed(
     worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     details: list[bool] = []
@@ -181,7 +183,7 @@ def test_removals_are_forecast_at_rest_after_a_new_focus(
 
 
 @pytest.mark.crashes
-def test_a_failed_forecast_leaves_the_upper_bound(worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_forecast_keeps_the_upper_bound(worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch) -> None:
     def of(*_: Any) -> JointRemoval:
         raise KeyError("pod")
 
@@ -195,9 +197,7 @@ def test_a_failed_forecast_leaves_the_upper_bound(worker: SteppedAnalyst, monkey
     assert not joint.is_forecast_due(NOW_NS)
 
 
-def test_nodes_on_the_screen_are_told_before_the_others(
-    worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nodes_on_the_screen_are_surveyed_first(worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch) -> None:
     survey, seen = AnalysisSteps.survey, []
 
     def step(self: AnalysisSteps, first: Iterable[str] = ()) -> Iterator[str]:
@@ -216,7 +216,7 @@ def test_nodes_on_the_screen_are_told_before_the_others(
 
 
 @pytest.mark.crashes
-def test_a_failure_is_said_and_the_next_cluster_is_looked_at(
+def test_a_failure_is_reported_and_the_next_cluster_is_analysed(
     worker: SteppedAnalyst, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     survey = AnalysisSteps.survey
@@ -234,7 +234,7 @@ def test_a_failure_is_said_and_the_next_cluster_is_looked_at(
     assert worker.failure == ""
 
 
-def test_pools_are_compared_when_somebody_asks(worker: SteppedAnalyst) -> None:
+def test_nodepool_overlap_is_computed_on_request(worker: SteppedAnalyst) -> None:
     view = story_view()
     worker.look_at(Focus(asks_overlap=True))
     analysed(worker, view)
@@ -242,7 +242,7 @@ def test_pools_are_compared_when_somebody_asks(worker: SteppedAnalyst) -> None:
     assert overlap.pods == sum(1 for pod in view.state.pods.values() if not pod.template.is_daemonset_owned)
 
 
-def test_changes_collect_while_the_analyst_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_are_collected_while_the_analyst_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttle, "BETWEEN_SECONDS", (3600.0, 3600.0))
     typist = Typist()
     typist.is_typing = False
@@ -265,7 +265,7 @@ def test_changes_collect_while_the_analyst_rests(monkeypatch: pytest.MonkeyPatch
 
 
 class Typist(throttle.Keyboard):
-    """Stands for the keyboard and the clock: somebody types all the time."""
+    """A keyboard on which the user types all the time, and a clock."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -278,7 +278,7 @@ class Typist(throttle.Keyboard):
         return self.is_typing and now == self.now
 
 
-def test_a_cluster_waits_for_somebody_who_types_since_the_first_change() -> None:
+def test_analysis_waits_for_a_typing_user_but_not_too_long() -> None:
     typist = Typist()
     waiting = SteppedAnalyst(clock=typist.monotonic, keyboard=typist)
     assert waiting.wait_seconds is None
@@ -290,7 +290,7 @@ def test_a_cluster_waits_for_somebody_who_types_since_the_first_change() -> None
     waiting.submit(second, NOW_NS)
     assert waiting.wait_seconds == throttle.KEY_SECONDS
     typist.now += 1
-    assert waiting.wait_seconds == 0, "the newer has not begun to wait anew"
+    assert waiting.wait_seconds == 0, "the newer cluster restarted the wait"
     waiting.catch_up()
     assert analysis_of(waiting).generation == second.state.generation
     typist.now += throttle.BETWEEN_SECONDS[1]
@@ -313,7 +313,7 @@ def test_nodes_keep_their_answers_for_a_while_if_the_cluster_keeps_changing(monk
         return {key for key, at in analysis_of(beside).simulated_in.items() if at == view.state.generation}
 
     every = simulated_now(view)
-    assert is_complete(beside, view.state.generation), "there was no answer to keep"
+    assert is_complete(beside, view.state.generation), "the first analysis is incomplete"
     view = changed(view)
     assert simulated_now(view) == {KEY}
     typist.now += 5.0
@@ -326,7 +326,7 @@ def test_nodes_keep_their_answers_for_a_while_if_the_cluster_keeps_changing(monk
     next(work)
     typist.now += module.QUIET_SECONDS
     next(work)
-    assert analysis_of(beside).is_complete, "no other change has come"
+    assert analysis_of(beside).is_complete, "the analysis is incomplete although the cluster became quiet"
 
 
 def renewed(view: ClusterView, at_ns: int) -> ClusterView:
@@ -357,7 +357,7 @@ def test_answers_are_reused_for_a_minute_if_no_object_of_the_engines_changes(mon
     typist.now += module.REUSE_SECONDS + 1
     worker.submit(renewed(view, 3), NOW_NS)
     worker.catch_up()
-    assert len(simulated) == 16, "timers matter too"
+    assert len(simulated) == 16, "answers were reused for too long"
 
 
 @given(st.lists(st.sampled_from(["lease", "pod", "gone", "ready"]), min_size=1, max_size=5))
@@ -392,7 +392,9 @@ def test_a_reused_answer_equals_a_fresh_one(steps: list[str]) -> None:
         assert outlook is None or result.outlook is None or outlook.now == result.outlook.now
 
 
-def test_what_is_looked_at_is_looked_up_during_the_rest(beside: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_node_detail_is_computed_from_the_last_analysis_during_the_rest(
+    beside: Analyst, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(throttle, "BETWEEN_SECONDS", (3600.0, 3600.0))
     first = story_view()
     beside.submit(first, NOW_NS)
@@ -406,7 +408,7 @@ def test_what_is_looked_at_is_looked_up_during_the_rest(beside: Analyst, monkeyp
     assert analysis_of(beside).generation == first.state.generation
 
 
-def test_pending_pods_are_explained_when_somebody_asks(worker: SteppedAnalyst) -> None:
+def test_pending_pods_are_explained_on_request(worker: SteppedAnalyst) -> None:
     view = waiting_view()
     analysed(worker, view)
     assert is_complete(worker, view.state.generation)
@@ -421,7 +423,7 @@ def test_pending_pods_are_explained_when_somebody_asks(worker: SteppedAnalyst) -
 
 
 def waiting_view() -> ClusterView:
-    """Return story E with a pod that no type is large enough for."""
+    """Return story E with a pod too large for every type."""
     view = story_view()
     pod = a_pod(name="large-0", cpu="640")
     state = reduce(view.state, Batch({Kind.POD: KindDelta({pod.key: pod})}))
@@ -433,7 +435,7 @@ def _remedies_are_complete(worker: Analyst) -> bool:
     return detail is not None and detail.remedies is not None and detail.remedies.is_complete
 
 
-def test_removals_wait_for_prices_that_are_on_their_way(worker: SteppedAnalyst) -> None:
+def test_removals_are_simulated_only_after_expected_prices_arrive(worker: SteppedAnalyst) -> None:
     view = story_view()
     worker.submit(view, NOW_NS, prices_come=True)
     worker.catch_up()
@@ -446,7 +448,7 @@ def test_removals_wait_for_prices_that_are_on_their_way(worker: SteppedAnalyst) 
     assert worker.advice is not None
 
 
-def test_prices_that_never_come_are_waited_for_no_longer_than_a_moment() -> None:
+def test_the_wait_for_prices_is_limited() -> None:
     clock = Typist()
     worker, view = SteppedAnalyst(clock=clock.monotonic), story_view()
     for seconds, is_done in ((0.0, False), (module.PRICES_SECONDS - 0.1, False), (0.2, True)):

@@ -21,7 +21,7 @@ from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_pod
 
 
 def a_view(kind: Kind, *items: Any, **info: Any) -> ClusterView:
-    """Return the view of some objects, and of a controller if anything is known of it."""
+    """Return a view of objects, with a controller if its namespace or version is given."""
     state = reduce(EMPTY, Batch({kind: KindDelta({item.key: item for item in items})}))
     evidence = Evidence(controller=ControllerInfo(title="Karpenter", **info)) if info else Evidence()
     return ClusterView(state, {}, evidence=evidence)
@@ -32,7 +32,7 @@ def a_view(kind: Kind, *items: Any, **info: Any) -> ClusterView:
     [("platform", {"platform"}), ("", {"karpenter", "kube-system"})],
     ids=["proven", "unknown"],
 )
-def test_only_pods_and_leases_where_karpenter_is_proven_to_be_are_karpenters(proven: str, namespaces: set[str]) -> None:
+def test_only_pods_and_leases_in_karpenters_namespace_are_karpenters(proven: str, namespaces: set[str]) -> None:
     names = ("karpenter", "kube-system", "platform", "shop")
     leases = [Lease(name=LEADER_LEASE, namespace=name, holder=f"{name}_1") for name in names]
     view = a_view(Kind.LEASE, *leases, namespace=proven)
@@ -49,14 +49,14 @@ def test_only_pods_and_leases_where_karpenter_is_proven_to_be_are_karpenters(pro
     ("", "v1beta1", "EC2NodeClass", ""),
     ("1.13.0", "v1beta1", "AKSNodeClass", ""),
 ])  # fmt: skip
-def test_an_api_that_is_older_than_karpenter_is_told(version: str, served: str, kind: str, old: str) -> None:
+def test_an_api_version_older_than_karpenter_is_reported(version: str, served: str, kind: str, old: str) -> None:
     nodeclass = NodeClass(name="default", kind=kind, group="karpenter.k8s.aws", version=served)
     view = a_view(Kind.NODECLASS, nodeclass, version=version)
     assert controller_of_view(view, (), NOW_NS).old_api == old
 
 
 @pytest.mark.parametrize(("renewed_ns", "led"), [(NOW_NS, ("kube-system", "platform")), (0, ("kube-system",))])
-def test_only_renewed_leases_belong_to_installations_that_act(renewed_ns: int, led: tuple[str, ...]) -> None:
+def test_only_renewed_leases_belong_to_active_installations(renewed_ns: int, led: tuple[str, ...]) -> None:
     leases = [
         Lease(name=LEADER_LEASE, namespace="platform", holder="platform_1", renewed_ns=renewed_ns),
         Lease(name=LEADER_LEASE, namespace="kube-system", holder="kube-system_1", renewed_ns=NOW_NS),
@@ -71,7 +71,7 @@ def test_only_renewed_leases_belong_to_installations_that_act(renewed_ns: int, l
     (Phase.DISCONNECTED, NOW_NS - HOUR_NS + 10 * MINUTE_NS, False),
     (Phase.OFFLINE, NOW_NS - HOUR_NS, True),
 ])  # fmt: skip
-def test_a_lease_is_judged_at_the_instant_it_was_read(phase: Phase, contact_ns: int, has_one: bool) -> None:
+def test_a_lease_is_judged_at_the_time_of_the_last_contact(phase: Phase, contact_ns: int, has_one: bool) -> None:
     lease = Lease(name=LEADER_LEASE, namespace="kube-system", holder="a_1", renewed_ns=NOW_NS - HOUR_NS)
     state = a_view(Kind.LEASE, lease).state
     status = SourceStatus(kind=Kind.LEASE, phase=phase, since_ns=contact_ns, last_contact_ns=contact_ns)

@@ -97,13 +97,13 @@ def test_a_pod_with_the_gpu_pays_most_of_its_node() -> None:
     assert payers["idle"].per_hour == pytest.approx(0)
 
 
-def test_requests_above_the_capacity_leave_nothing_idle() -> None:
+def test_nothing_is_idle_if_requests_exceed_the_capacity() -> None:
     payers = by_name(dollars_of([entry("n", 1.0)], [pod("a", "n", "12", "48Gi")], "namespace"))
     assert (payers["web"].per_hour, payers["idle"].per_hour) == (pytest.approx(1.0), pytest.approx(0.0))
     assert payers["idle"].cpu_millis == 0
 
 
-def test_daemonsets_and_static_pods_are_apart_whatever_the_grouping() -> None:
+def test_daemonsets_and_static_pods_are_separate_in_every_grouping() -> None:
     static = a_pod(name="proxy", node="n", cpu="1", memory="4Gi", annotations={"kubernetes.io/config.mirror": "x"})
     for grouping in ("namespace", "owner", "label=app"):
         entries = [pod("agent", "n", "1", "4Gi", daemonset="agent"), PodEntry(static)]
@@ -124,7 +124,7 @@ def test_nodes_without_a_price_are_named_and_marked() -> None:
     assert (by_name(dollars)["web"].unpriced, by_name(dollars)["idle"].unpriced) == (1, 1)
 
 
-def test_moments_are_averaged_and_those_not_recorded_left_out() -> None:
+def test_costs_are_averaged_over_recorded_moments() -> None:
     alone = dollars_of([entry("n", 1.0)], [pod("a", "n", "1", "4Gi")], "namespace")
     both = dollars_of(
         [entry("n", 1.0)], [pod("a", "n", "1", "4Gi"), pod("b", "n", "1", "4Gi", namespace="db")], "namespace"

@@ -29,7 +29,7 @@ from tests.stepped_analyst import SteppedAnalyst
 
 
 class Teller(QuietSource):
-    """A source that reports what a test puts into its mailbox."""
+    """A source whose mailbox the test fills."""
 
     title = "teller"
 
@@ -41,7 +41,7 @@ class Teller(QuietSource):
 
 
 class Told(EvidenceSource):
-    """Evidence that a test exchanges, and that counts its starts."""
+    """Evidence that the test replaces, and which counts its starts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ def with_two_nodes() -> tuple[ClusterFollower, Teller]:
     (Phase.FORBIDDEN, True),
     (Phase.DISCONNECTED, True),
 ])  # fmt: skip
-def test_nodes_are_known_once_they_are_listed_or_refused(phase: Phase, *, is_known: bool) -> None:
+def test_nodes_are_known_once_listed_refused_or_disconnected(phase: Phase, *, is_known: bool) -> None:
     follower, source = begun()
     assert not follower.knows_nodes
     source.mailbox.report(SourceStatus(kind=Kind.NODE, phase=phase, since_ns=1))
@@ -87,7 +87,7 @@ def test_nodes_are_known_once_they_are_listed_or_refused(phase: Phase, *, is_kno
     assert follower.knows_nodes is is_known
 
 
-def test_results_are_dropped_once_a_kind_they_rest_on_may_not_be_read() -> None:
+def test_the_analysis_is_dropped_if_a_kind_it_used_becomes_forbidden() -> None:
     follower, source = with_two_nodes()
     follower.analyst = Mock(wraps=follower.analyst, latest=Analysis(generation=1), pending=None, advice=None)
     assert follower.poll()
@@ -98,7 +98,7 @@ def test_results_are_dropped_once_a_kind_they_rest_on_may_not_be_read() -> None:
     assert not follower.poll()
 
 
-def test_evidence_is_requested_once_and_neither_by_the_start_nor_after_the_end() -> None:
+def test_evidence_is_requested_once_after_the_first_rows() -> None:
     told = Told()
     follower, _ = begun(told)
     assert told.starts == 0
@@ -112,7 +112,7 @@ def test_evidence_is_requested_once_and_neither_by_the_start_nor_after_the_end()
 
 
 @pytest.mark.crashes
-def test_an_object_that_spoils_the_state_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_that_breaks_the_state_is_skipped_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     follower, source = with_two_nodes()
 
     def picky(state: ClusterState, batch: Batch, now_ns: int = 0) -> ClusterState:
@@ -136,7 +136,7 @@ def test_an_object_that_spoils_the_state_is_left_out_and_named(monkeypatch: pyte
 
 
 @pytest.mark.crashes
-def test_a_view_that_cannot_be_made_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_are_kept_if_the_view_cannot_be_created(monkeypatch: pytest.MonkeyPatch) -> None:
     follower, source = with_two_nodes()
     before = follower.view
     with monkeypatch.context() as patch:
@@ -156,7 +156,7 @@ def a_reading(price: float, at_ns: int) -> ControllerMetrics:
     return ControllerMetrics(read_at_ns=at_ns, endpoint="pod a/b", offerings=offering)
 
 
-def test_other_prices_count_as_a_change_of_the_cluster_and_the_same_read_again_do_not() -> None:
+def test_only_different_prices_count_as_a_change_of_the_cluster() -> None:
     told = Told()
     follower, _ = begun(told)
     generations = []
@@ -170,8 +170,8 @@ def test_other_prices_count_as_a_change_of_the_cluster_and_the_same_read_again_d
 
 
 @pytest.mark.parametrize("pools", [(), (a_nodepool(),)])
-def test_a_cluster_without_nodes_is_worked_out(pools: tuple[NodePool, ...]) -> None:
-    """Claims, Budgets and Next wait for this analysis: it comes without a node too."""
+def test_a_cluster_without_nodes_is_analysed(pools: tuple[NodePool, ...]) -> None:
+    """Claims, Budgets and Next need this analysis even without nodes."""
     source = MomentSource("empty", Inventory(nodepools=pools), NOW_NS)
     analyst = SteppedAnalyst()
     follower = ClusterFollower(source, analyst=analyst)
@@ -186,7 +186,7 @@ def test_a_cluster_without_nodes_is_worked_out(pools: tuple[NodePool, ...]) -> N
     assert freshness(overview_of(follower.view), NOW_NS) == (("computed by karptui just now", Tone.MUTED),)
 
 
-def test_removals_are_simulated_once_prices_have_come() -> None:
+def test_removals_are_simulated_once_prices_have_arrived() -> None:
     late = Told()
     late.current = story_e.evidence()
     source = MomentSource("late", story_e.inventory(), NOW_NS)
@@ -205,7 +205,7 @@ def test_removals_are_simulated_once_prices_have_come() -> None:
     assert (before, after) == (0, managed)
 
 
-def test_offerings_of_failed_launches_are_left_out_and_come_back_with_time() -> None:
+def test_offerings_of_failed_launches_are_excluded_for_a_while() -> None:
     follower, source = begun()
     source.mailbox.put(Kind.EVENT, {"e": a_launch_failure("c7i.4xlarge", "us-east-1a")})
     follower.poll(NOW_NS)

@@ -1,4 +1,4 @@
-"""Marks and figures of a history, and churn: what counts as a change between two views."""
+"""Marks and samples of a history, and churn: which differences of two views count as changes."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_finding_is_marked_once_although_its_numbers_change() -> None:
     assert [(mark.cause, mark.name) for mark in marks] == [("verdict", "shop/c")]
 
 
-def test_a_finding_is_over_when_it_stays_away_and_was_over_when_it_went() -> None:
+def test_a_finding_absent_for_long_ended_when_it_disappeared() -> None:
     finding = a_finding(FindingCode.PDB, "PodDisruptionBudget/shop/web")
     opened, _ = verdict_marks((), (finding,), NOW_NS, text_of)
     gone_ns = NOW_NS + MINUTE_NS
@@ -113,7 +113,7 @@ def test_a_finding_is_over_when_it_stays_away_and_was_over_when_it_went() -> Non
     assert opened == ()
 
 
-def test_the_next_command_and_notes_are_no_findings_of_a_history() -> None:
+def test_the_next_command_and_notes_are_not_marked() -> None:
     findings = (
         a_finding(FindingCode.NEXT),
         a_finding(FindingCode.FINE),
@@ -122,7 +122,7 @@ def test_the_next_command_and_notes_are_no_findings_of_a_history() -> None:
     assert verdict_marks((), findings, NOW_NS, text_of) == ((), ())
 
 
-def test_a_disruption_begins_once_by_the_taint_or_the_condition() -> None:
+def test_a_disruption_is_marked_once_by_taint_or_condition() -> None:
     view = a_view()
     claim = view.state.nodeclaims["general-node-1"]
     reason = a_condition(DISRUPTION_REASON, reason="Underutilized")
@@ -145,13 +145,13 @@ def test_a_disruption_begins_once_by_the_taint_or_the_condition() -> None:
     assert (alone.name, alone.cause) == ("node-2", "disruption")
 
 
-def test_a_deleted_nodeclaim_is_a_disruption_and_a_new_node_is_none() -> None:
+def test_a_deleted_nodeclaim_is_a_disruption_but_a_new_node_is_not() -> None:
     (mark,) = marks_after(Kind.NODECLAIM, a_nodeclaim(name="general-node-1", deletion_ns=NOW_NS))
     assert (mark.cause, mark.name, mark.text) == ("disruption", "node-1", "Deleted")
     assert marks_after(Kind.NODE, a_node(name="node-3")) == ()
 
 
-def test_an_edited_specification_is_marked_and_a_status_is_not() -> None:
+def test_a_changed_spec_is_marked_but_a_changed_status_is_not() -> None:
     raw = {"spec": {"weight": 1}}
     pools = (a_nodepool(generation=1, raw=raw),)
     (mark,) = marks_after(
@@ -164,7 +164,7 @@ def test_an_edited_specification_is_marked_and_a_status_is_not() -> None:
     assert [mark.text for mark in marks_after(Kind.NODEPOOL, gone=("general",), nodepools=pools)] == ["deleted"]
 
 
-def test_a_new_pod_template_is_an_edit_and_scaling_is_none() -> None:
+def test_a_new_pod_template_is_an_edit_but_scaling_is_not() -> None:
     template = a_pod_template()
     web = Workload(
         name="web",
@@ -190,7 +190,7 @@ def test_objects_of_a_first_list_are_no_edits() -> None:
     assert change_marks(seen_of(before), later, NOW_NS) == ()
 
 
-def test_another_version_and_other_settings_of_karpenter_are_a_restart() -> None:
+def test_a_new_version_or_settings_of_karpenter_are_a_restart() -> None:
     def by(version: str, **settings: str) -> Evidence:
         title = "Deployment kube-system/karpenter"
         return Evidence(controller=ControllerInfo(title=title, version=version, settings=settings))
@@ -226,7 +226,7 @@ def test_a_launch_that_failed_for_another_reason_is_marked_without_an_offering()
     assert (mark.name, mark.text, mark.pool) == ("*/*/*", "UnauthorizedOperation", "general")
 
 
-def test_samples_add_up_each_pool_and_leave_out_what_is_unknown() -> None:
+def test_samples_total_each_pool_without_unknown_values() -> None:
     lone = a_node(name="unmanaged", labels={"karpenter.sh/nodepool": ""})
     view = a_view(pods=(a_pod(name="a", node="node-1", cpu="500m"), a_pod(name="late")))
     view = after(view, Kind.NODE, lone)
@@ -267,7 +267,7 @@ def a_churn_view(phase: Phase | None = Phase.LIVE, *, count: int = 3, events: Ph
     (Phase.NOT_INSTALLED, 0, "the cluster does not know NodeClaims: Karpenter is not installed"),
     (None, 0, ""),
 ])  # fmt: skip
-def test_whether_anything_can_be_said(phase: Phase | None, count: int, why: str) -> None:
+def test_churn_needs_events_or_nodeclaims(phase: Phase | None, count: int, why: str) -> None:
     view = a_churn_view(phase, count=count)
     assert unknown_because(view.statuses) == why
     book = ChurnBook()
@@ -281,7 +281,7 @@ def test_hidden_events() -> None:
     assert not events_hidden({})
 
 
-def test_the_same_answer_as_long_as_nothing_happens() -> None:
+def test_churn_is_the_same_object_while_nothing_changes() -> None:
     view, book = a_churn_view(), ChurnBook()
     first = book.churn(view, NOW_NS)
     assert book.churn(view, NOW_NS + SECOND_NS) is first
@@ -293,7 +293,7 @@ def test_the_same_answer_as_long_as_nothing_happens() -> None:
     assert book.churn(ClusterView(claims, view.statuses), NOW_NS + MINUTE_NS) is not last
 
 
-def test_a_busy_cluster_is_gone_through_every_other_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_churn_of_a_busy_cluster_is_computed_every_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.session.churn.BUSY_FROM", 2)
     view, book = a_churn_view(), ChurnBook()
     first = book.churn(view, NOW_NS)

@@ -20,7 +20,7 @@ def both(start: WhatIfBase, *edits: AnyEdit, mode: Replay = Replay.PENDING) -> P
 
 
 @pytest.mark.parametrize("mode", list(Replay))
-def test_there_are_as_many_nodes_as_the_result_counts(mode: Replay) -> None:
+def test_the_drawing_has_as_many_nodes_as_the_replay(mode: Replay) -> None:
     pods = (*running(3, "node-1", cpu="100m"), *running(2, "node-2", cpu="200m"), a_pod(name="big", cpu="10"))
     start = fleet(*pods, nodes=3)
     edits = (RemoveNode("node-2"),)
@@ -33,7 +33,7 @@ def test_there_are_as_many_nodes_as_the_result_counts(mode: Replay) -> None:
     assert not result.left_out
 
 
-def test_the_pods_of_a_node_that_goes_are_drawn_where_they_come_to() -> None:
+def test_pods_of_a_removed_node_are_drawn_on_their_new_node() -> None:
     start = fleet(*running(3, "node-1", cpu="100m"), *running(1, "node-2", cpu="300m"))
     result = both(start, RemoveNode("node-2"), mode=Replay.REMOVE)
     [stays, goes] = sorted(result.nodes, key=lambda node: node.after is None)
@@ -45,7 +45,7 @@ def test_the_pods_of_a_node_that_goes_are_drawn_where_they_come_to() -> None:
     assert [pod.cpu for pod in goes.before.pods] == [300]
 
 
-def test_a_new_node_is_drawn_as_its_cheapest_type_and_found_again_on_the_other_side() -> None:
+def test_a_new_node_is_drawn_as_its_cheapest_type_and_matched_before_and_after() -> None:
     big = a_pod(name="big", cpu="10")
     start = fleet(big, nodes=1, manifests=(another("general", limits={"cpu": "2"}),))
     result = both(start, SetField(GENERAL, ("spec", "limits"), None))

@@ -1,4 +1,4 @@
-"""Past moments and the moments of plays: steps, replaced moments and their ends."""
+"""Past moments and moments of forecasts: steps between them, and when they are closed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EARLIER, LATER = PastStep(by=-1), PastStep(by=1)
 
 
 class Screens:
-    """What shows one cluster, and another in its place."""
+    """Screens that show one cluster at a time."""
 
     def __init__(self) -> None:
         self.follower = ClusterFollower(None)
@@ -49,7 +49,7 @@ class Screens:
 
 
 class Watched(Analyst):
-    """Says when it is stopped."""
+    """A follower that records that it was stopped."""
 
     def __init__(self, any_stopped: threading.Event) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class Watched(Analyst):
 
 
 class Making:
-    """Makes analysts, and waits with each until it may."""
+    """Creates analysts, each only when the test allows it."""
 
     def __init__(self) -> None:
         self.is_begun, self.may_go_on, self.any_stopped = threading.Event(), threading.Event(), threading.Event()
@@ -87,7 +87,7 @@ def moment(play: int = 1) -> PlayMoment:
 
 
 async def on_the_way(making: Making, visit: Callable[[], Awaitable[SwitchResult]]) -> asyncio.Task[SwitchResult]:
-    """Begin a visit, and return it once its cluster is being made."""
+    """Start a visit; return it while its cluster is being created."""
     making.is_begun.clear()
     making.may_go_on.clear()
     task = asyncio.ensure_future(visit())
@@ -95,7 +95,7 @@ async def on_the_way(making: Making, visit: Callable[[], Awaitable[SwitchResult]
     return task
 
 
-async def test_a_moment_that_is_called_off_is_ended(kept: PlayCache) -> None:
+async def test_a_cancelled_moment_is_stopped(kept: PlayCache) -> None:
     screens, making = Screens(), Making()
     visits, shown = MomentSessions(screens, kept, making), screens.follower
     task = await on_the_way(making, lambda: visits.enter(moment()))
@@ -108,7 +108,7 @@ async def test_a_moment_that_is_called_off_is_ended(kept: PlayCache) -> None:
     assert visits.moment is None
 
 
-async def test_a_moment_that_something_else_has_overtaken_is_ended(kept: PlayCache) -> None:
+async def test_a_moment_overtaken_by_another_cluster_is_stopped(kept: PlayCache) -> None:
     screens, making = Screens(), Making()
     visits = MomentSessions(screens, kept, making)
     entering = await on_the_way(making, lambda: visits.enter(moment()))
@@ -127,7 +127,7 @@ async def test_a_moment_that_something_else_has_overtaken_is_ended(kept: PlayCac
     assert screens.follower is other
 
 
-async def test_a_step_ends_the_moment_before_it(kept: PlayCache) -> None:
+async def test_a_step_stops_the_previous_moment(kept: PlayCache) -> None:
     screens, making = Screens(), Making()
     making.may_go_on.set()
     visits = MomentSessions(screens, kept, making)
@@ -141,7 +141,7 @@ async def test_a_step_ends_the_moment_before_it(kept: PlayCache) -> None:
     assert making.sessions_made[1].is_stopped
 
 
-async def test_a_play_that_is_not_kept_any_more_is_said(kept: PlayCache) -> None:
+async def test_a_forecast_no_longer_in_the_cache_is_an_error(kept: PlayCache) -> None:
     making = Making()
     assert await MomentSessions(Screens(), kept, making).enter(moment(play=2)) is SwitchResult.NOT_KEPT
 
@@ -152,7 +152,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Followed(Screens):
-    """Screens with a cluster whose history is in a file; it is a minute after the beginning."""
+    """Screens with a recorded cluster, one minute after the start of its history."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -170,7 +170,7 @@ class Followed(Screens):
         return self.sessions.moment
 
 
-async def test_steps_replace_each_other_and_end_what_they_replace(path: Path) -> None:
+async def test_each_step_replaces_and_stops_the_previous_one(path: Path) -> None:
     screens = Followed(path)
     followed = screens.follower
     assert await screens.sessions.go_past(EARLIER) is SwitchResult.SHOWN
@@ -196,7 +196,7 @@ async def test_a_moment_has_its_own_objects_and_the_prices_of_the_user(path: Pat
     assert screens.follower.title == screens.sessions.live.title
 
 
-async def test_the_ends_leave_everything_as_it_is(path: Path) -> None:
+async def test_a_step_beyond_either_end_changes_nothing(path: Path) -> None:
     screens = Followed(path)
     followed = screens.follower
     assert await screens.sessions.go_past(LATER) is SwitchResult.NEWEST
@@ -209,20 +209,20 @@ async def test_the_ends_leave_everything_as_it_is(path: Path) -> None:
     assert screens.follower is begin
 
 
-async def test_the_past_takes_the_place_of_a_forecast_within_it(path: Path) -> None:
+async def test_a_past_moment_replaces_a_forecast(path: Path) -> None:
     screens = Followed(path)
     screens.plays.keep(CachedPlay(Inventory(), Journal(), NO_EVIDENCE))
     assert await screens.sessions.go_past(PastStep(at=parse_past("14:00:20"))) is SwitchResult.SHOWN
     play = PlayMoment(play=1, at_ns=BEGIN_NS + 3600 * NS_PER_SECOND, instants=())
     assert await screens.sessions.enter(play) is SwitchResult.SHOWN
     assert await screens.sessions.go_past(EARLIER) is SwitchResult.SHOWN
-    assert screens.moment.at_ns < BEGIN_NS + 20 * NS_PER_SECOND, "steps begin at the past moment, not at now"
+    assert screens.moment.at_ns < BEGIN_NS + 20 * NS_PER_SECOND, "steps do not start from the past moment"
     assert [analyst.is_stopped for analyst in screens.making.sessions_made] == [True, True, False]
     assert screens.sessions.leave()
     assert screens.sessions.moment is None
 
 
-async def test_the_followed_cluster_is_merged_meanwhile(path: Path) -> None:
+async def test_the_live_cluster_is_still_merged_while_the_past_is_shown(path: Path) -> None:
     screens = Followed(path)
     followed = screens.follower
     await screens.sessions.poll_live()
@@ -234,7 +234,7 @@ async def test_the_followed_cluster_is_merged_meanwhile(path: Path) -> None:
     assert screens.follower is not followed
 
 
-async def test_why_there_is_no_history(path: Path, tmp_path: Path) -> None:
+async def test_the_reason_for_a_missing_history(path: Path, tmp_path: Path) -> None:
     screens = Followed(tmp_path / "none.karptui")
     assert await screens.sessions.go_past(EARLIER) is SwitchResult.NOT_RECORDED
     (tmp_path / "none.karptui").write_bytes(path.read_bytes()[:5000])
@@ -244,12 +244,12 @@ async def test_why_there_is_no_history(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("has_outage", "end"), [(False, ""), (True, ", outage over")])
-def test_offerings_that_were_taken_out_are_there_again(has_outage: bool, end: str) -> None:
+def test_the_caution_mentions_that_an_outage_is_over(has_outage: bool, end: str) -> None:
     source = MomentSource("prod", Inventory(), NOW_NS, has_outage=has_outage)
     assert source.caution == f"simulated to {clock_text(NOW_NS)}{end}"
 
 
-def test_a_play_is_kept_with_whether_its_scenario_takes_offerings_out() -> None:
+def test_a_cached_forecast_records_whether_its_scenario_has_an_outage() -> None:
     session = ClusterFollower(StorySource())
     session.start()
     session.poll()
@@ -262,7 +262,7 @@ def test_a_play_is_kept_with_whether_its_scenario_takes_offerings_out() -> None:
     assert [play.has_outage for play in plays if play is not None] == [False, True]
 
 
-def test_a_drain_has_begun_at_every_moment_of_a_play() -> None:
+def test_deleting_nodeclaims_are_draining_in_a_forecast() -> None:
     told = a_condition("Drained", since_ns=NOW_NS)
     going = a_nodeclaim(name="going", deletion_ns=NOW_NS)
     gone = a_nodeclaim(name="gone", deletion_ns=NOW_NS, conditions=(told,))

@@ -50,11 +50,11 @@ def of_replicaset(**labels: str) -> Pod:
     (a_pod(daemonset="agent"), (), PodOwner("DaemonSet", "agent")),
     (a_pod(template=PodTemplate()), (), None),
 ])  # fmt: skip
-def test_owner(pod: Pod, workloads: tuple[Workload, ...], expected: PodOwner | None) -> None:
+def test_owner_of_a_pod(pod: Pod, workloads: tuple[Workload, ...], expected: PodOwner | None) -> None:
     assert owners_of(a_state(*workloads)).of(pod) == expected
 
 
-def test_what_finds_owners_lasts_until_a_replicaset_changes() -> None:
+def test_the_owner_index_is_reused_until_a_replicaset_changes() -> None:
     state = a_state(a_workload(Kind.REPLICASET, "web-1"))
     before = owners_of(state)
     other_pod = reduce(state, Batch({Kind.POD: KindDelta({"default/x": a_pod(name="x")})}))
@@ -64,7 +64,7 @@ def test_what_finds_owners_lasts_until_a_replicaset_changes() -> None:
     assert owners_of(more, before) is not before
 
 
-def test_entries_follow_when_the_replicaset_comes_late() -> None:
+def test_the_owner_of_an_entry_changes_when_its_replicaset_arrives() -> None:
     pod = of_replicaset(**{"pod-template-hash": HASH})
     first = ClusterView(a_state(pods=(pod,)), {})
     [entry] = first.pod_entries

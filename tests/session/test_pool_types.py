@@ -1,4 +1,4 @@
-"""Types of NodePools as the session resolves them, and NodeClasses that were not read."""
+"""Instance types of NodePools in a session, and NodeClasses that were not read."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def names_of(types: Sequence[object]) -> list[str]:
     (INVENTORY, Evidence(instance_types=story_e.TYPES)),
     (story_e.inventory(), Evidence(instance_types=story_e.TYPES)),
 ])  # fmt: skip
-def test_the_screen_shows_the_types_that_the_engine_chooses_from(inventory: Inventory, evidence: Evidence) -> None:
+def test_the_screen_and_the_engine_use_the_same_types(inventory: Inventory, evidence: Evidence) -> None:
     view = ClusterView(state_of(inventory), {}, evidence=evidence)
     shown = {entry.name: names_of([item.name for item in entry.types]) for entry in types_of_pools(view)}
     prepared, _ = prepare_view(view, NOW_NS)
@@ -80,7 +80,7 @@ def test_the_screen_shows_the_types_that_the_engine_chooses_from(inventory: Inve
     assert shown == {pool: names_of(types) for pool, types in prepared.types_by_pool.items()}
 
 
-def test_the_types_of_a_generation_are_resolved_once_for_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_types_of_a_generation_are_resolved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
     def counting(*args: Any, **named: Any) -> ClusterTypes:
@@ -115,7 +115,7 @@ def types_by_name(asked: frozenset[str] = frozenset()) -> dict[str, InstanceType
     return {with_metric.name: with_metric for with_metric in with_metrics(seen_types((NODE,), asked), METRICS, asked)}
 
 
-def test_a_type_that_no_node_shows_keeps_back_what_the_others_do() -> None:
+def test_a_type_without_nodes_gets_the_overhead_of_the_others() -> None:
     instance_type = types_by_name()["named"]
     assert [str(instance_type.capacity[name]) for name in ("cpu", "memory", "pods")] == ["16", "64Gi", "110"]
     assert (instance_type.overhead.kube_reserved["cpu"].nano, instance_type.overhead.kube_reserved["memory"].units) == (
@@ -125,7 +125,7 @@ def test_a_type_that_no_node_shows_keeps_back_what_the_others_do() -> None:
     assert instance_type.is_guessed
 
 
-def test_a_nodeclaim_shows_its_type_before_its_node_is_there() -> None:
+def test_the_type_of_a_nodeclaim_is_known_before_its_node_exists() -> None:
     amounts = {"cpu": parse_quantity("2"), "memory": parse_quantity("4Gi")}
     coming = a_nodeclaim(name="coming", node="", instance_type="coming", capacity=amounts, allocatable=amounts)
     registered = a_nodeclaim(name="there", node="node-1", instance_type="other", capacity=amounts, allocatable=amounts)
@@ -138,7 +138,9 @@ def test_a_nodeclaim_shows_its_type_before_its_node_is_there() -> None:
     (CAPACITY_TYPE, "15", Cause.UNKNOWN, "tell prices"),
     (ARCH, "10", Cause.UNKNOWN, "1 type seen on 1 node; labels of its other types are not known"),
 ])  # fmt: skip
-def test_what_metrics_do_not_tell_is_unknown(requirement: str, cpu: str, cause: Cause, sentence: str) -> None:
+def test_amounts_and_labels_missing_in_metrics_are_unknown(
+    requirement: str, cpu: str, cause: Cause, sentence: str
+) -> None:
     pool = a_nodepool(
         node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "default"),
         requirements=(a_requirement(requirement, "Exists"),),
@@ -154,7 +156,7 @@ def test_what_metrics_do_not_tell_is_unknown(requirement: str, cpu: str, cause: 
         assert diagnosis.destination.price_per_hour == 0.5
 
 
-def test_offerings_of_failed_launches_are_sold_out_and_said_to_be() -> None:
+def test_offerings_of_failed_launches_are_unavailable_and_noted() -> None:
     subnets = [{"id": f"subnet-{zone}", "zone": f"us-east-1{zone}", "zoneID": f"use1-az{zone}"} for zone in "ab"]
     amis = [{"id": "ami-1", "requirements": [{"key": ARCH, "operator": "In", "values": ["amd64"]}]}]
     nodeclass = NodeClass(
@@ -186,7 +188,7 @@ SPREAD = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", LabelSelector(match_
 
 
 def cause_of(pod: Pod, *pods: Pod, **of_pool: Any) -> Cause:
-    """Return why a pod is pending if the only NodePool's types are unknown; ``pods`` run on nodes in two zones."""
+    """Return the cause of a pending pod if the only NodePool's types are unknown; ``pods`` run in two zones."""
     pool = a_nodepool(node_class_ref=KWOK.node_class_ref, **of_pool)
     nodes = (a_node(name="node-a", cpu="1"), a_node(name="node-b", zone="us-east-1b", cpu="1"))
     inventory = Inventory(pods=(*pods, pod), nodepools=(pool,), nodes=nodes)
@@ -212,7 +214,7 @@ def test_a_spread_over_zones_rejects_a_pod_of_any_type_if_the_pool_has_one_zone(
 
 
 @given(st.lists(st.sampled_from((1, 2, 10, 11, 20, 21)), max_size=7))
-def test_neighbours_are_those_of_equal_and_of_near_weights(weights: list[int]) -> None:
+def test_neighbours_of_a_nodepool_have_equal_or_near_weights(weights: list[int]) -> None:
     rows = pool_rows(view_of(*(a_nodepool(name=f"p{at}", weight=weight) for at, weight in enumerate(weights))))
     for at, row in enumerate(rows):
         others = {item.name: abs(item.pool.weight - row.pool.weight) for item in rows if item is not row}
@@ -222,7 +224,7 @@ def test_neighbours_are_those_of_equal_and_of_near_weights(weights: list[int]) -
         assert row.after == (rows[at + 1].name if at + 1 < len(rows) else "")
 
 
-def test_unread_nodeclasses_are_looked_for_once_for_all_nodepools(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unread_nodeclasses_are_determined_once_for_all_nodepools(monkeypatch: pytest.MonkeyPatch) -> None:
     live = view_of(*(a_nodepool(name=f"p{at}") for at in range(50)))
     view = ClusterView(live.state, {}, live, evidence=live.evidence)
     asked: Counter[str] = Counter()
@@ -251,7 +253,7 @@ def a_pool_that_says(status: str, reason: str) -> NodePool:
      "EC2NodeClass default is not among those that were read"),
     (a_nodepool(is_ready=False), 0, "EC2NodeClass default is not among those that were read"),
 ])  # fmt: skip
-def test_whether_a_nodeclass_exists_is_what_karpenter_found(pool: NodePool, unread: int, told: str) -> None:
+def test_a_nodeclass_is_missing_if_the_nodepools_condition_says_so(pool: NodePool, unread: int, told: str) -> None:
     assert len(unread_ec2((pool,), ())) == unread
     view = ClusterView(state_of(Inventory(nodepools=(pool,), nodes=(a_node(),))), {}, evidence=Evidence())
     (entry,) = pool_entries(view)
@@ -266,7 +268,9 @@ def test_whether_a_nodeclass_exists_is_what_karpenter_found(pool: NodePool, unre
     (Phase.FORBIDDEN, Absence.UNREAD, "", True),
     (Phase.OFFLINE, Absence.UNREAD, "", True),
 ])  # fmt: skip
-def test_complete_lists_are_believed(phase: Phase, absence: Absence, problem: str, *, is_assumed: bool) -> None:
+def test_a_nodeclass_absent_from_a_complete_list_does_not_exist(
+    phase: Phase, absence: Absence, problem: str, *, is_assumed: bool
+) -> None:
     state = state_of(Inventory(nodepools=(a_nodepool(),), nodes=(a_node(),)))
     view = ClusterView(state, {str(Kind.NODECLASS): status(Kind.NODECLASS, phase)}, evidence=Evidence())
     (entry,) = pool_entries(view)
@@ -278,7 +282,7 @@ def test_complete_lists_are_believed(phase: Phase, absence: Absence, problem: st
     assert [text.partition(" ")[2] for ((text, _),) in ready_lines(row)] == texts
 
 
-def test_what_was_never_listed_to_its_end_may_be_there() -> None:
+def test_a_nodeclass_may_exist_if_the_list_never_completed() -> None:
     inventory = Inventory(nodepools=(a_nodepool(),), nodes=(a_node(),), unread=frozenset({Kind.NODECLASS}))
     statuses = {str(Kind.NODECLASS): status(Kind.NODECLASS, Phase.DISCONNECTED)}
     assert assumed_of(ClusterView(state_of(inventory), statuses, evidence=Evidence()))
@@ -292,7 +296,7 @@ def test_what_was_never_listed_to_its_end_may_be_there() -> None:
     (("x:Amazon Linux 2", "x:Windows Server 2019 Datacenter"), "windows", "windows2019"),
     (("x:Amazon Linux 2",), "windows", "windows2022"),
 ])  # fmt: skip
-def test_the_image_is_that_of_the_nodes_of_its_nodepools_else_one_of_the_system(
+def test_the_assumed_image_is_that_of_the_nodepools_nodes_or_of_the_os(
     images: tuple[str, ...], system: str, alias: str
 ) -> None:
     pool = a_nodepool(requirements=(a_requirement(OS, "In", system),))
@@ -303,7 +307,7 @@ def test_the_image_is_that_of_the_nodes_of_its_nodepools_else_one_of_the_system(
 
 
 @pytest.mark.parametrize(("name", "has_types"), [("default", True), ("typo", False)])
-def test_a_new_nodepool_has_the_nodeclass_that_was_not_read_and_no_other(name: str, has_types: bool) -> None:
+def test_a_new_nodepool_may_use_the_assumed_nodeclass_but_no_unknown_one(name: str, has_types: bool) -> None:
     view = ClusterView(state_of(Inventory(nodepools=(a_nodepool(),), nodes=(a_node(),))), {}, evidence=Evidence())
     edited = apply(base_of(view, NOW_NS), (PutObject(POOL.replace("NAME", name)),))
     assert bool(edited.types.of_pool("new")) == has_types
@@ -311,7 +315,7 @@ def test_a_new_nodepool_has_the_nodeclass_that_was_not_read_and_no_other(name: s
     assert (told in edited.types.notes) != has_types
 
 
-def test_a_new_nodepool_on_a_nodeclass_that_was_not_read_is_ready_though_others_were() -> None:
+def test_a_new_nodepool_on_an_assumed_nodeclass_is_ready() -> None:
     other = replace(assumed_nodeclasses(unread_ec2((a_nodepool(),), ()), (a_nodepool(),), (a_node(),))[0], name="other")
     inventory = Inventory(nodepools=(a_nodepool(),), nodes=(a_node(),), nodeclasses=(other,))
     base = base_of(ClusterView(state_of(inventory), {}, evidence=Evidence()), NOW_NS)

@@ -63,14 +63,14 @@ def report(pod: Pod, destination: PodDestination | None, at_ns: int = NOW_NS) ->
 
 
 def predicted(pod: Pod, destination: PodDestination) -> tuple[Ledger, ClusterState]:
-    """Return a ledger that has the prediction of a pod, and the state in which it was made."""
+    """Return a ledger with the prediction of a pod, and the state at that time."""
     ledger, state = Ledger(), a_state(OLD, pods=(pod,))
     assert ledger.saw(state, report(state.pods[pod.key], destination), None, NOW_NS) == ()
     return ledger, state
 
 
 def placed(destination: PodDestination, node: Node, **later: Any) -> LedgerEntry:
-    """Return what the ledger says of a pod that was predicted to go somewhere and went to a node."""
+    """Return the ledger's entry of a pod with a predicted destination that was bound to a node."""
     pod = waiting()
     ledger, _ = predicted(pod, destination)
     bound = msgspec.structs.replace(pod, node_name=node.name)
@@ -95,7 +95,7 @@ EDITED = {"nodepools": (msgspec.structs.replace(a_nodepool(), generation=7),)}
     (ON_OLD, NEW, {"nodes": (NEW,)}, Outcome.OVERTAKEN, Because.NODE_GONE),
 ], ids=[*("as predicted", "on a new node", "on the new node", "on an old node", "of another pool"),
         *("predicted by the NodeClaim", "wrong after an edit", "right after an edit", "node gone")])  # fmt: skip
-def test_placements(
+def test_outcomes_of_predicted_placements(
     destination: PodDestination, node: Node, later: dict[str, Any], outcome: Outcome, because: Because
 ) -> None:
     entry = placed(destination, node, **later)
@@ -103,14 +103,14 @@ def test_placements(
     assert (entry.prediction.subject, entry.prediction.at_ns, entry.at_ns) == ("default/web", NOW_NS, LATER_NS)
 
 
-def test_a_pod_that_is_deleted_overtakes_its_prediction() -> None:
+def test_a_prediction_is_overtaken_if_its_pod_is_deleted() -> None:
     ledger, _ = predicted(waiting(), ON_OLD)
     (entry,) = ledger.saw(a_state(OLD), None, None, LATER_NS)
     assert (entry.outcome, entry.because) == (Outcome.OVERTAKEN, Because.POD_GONE)
     assert ledger.saw(a_state(OLD), None, None, LATER_NS) == ()
 
 
-def test_a_pod_bound_to_a_node_that_is_not_known_yet_is_judged_once_it_is() -> None:
+def test_a_pod_is_judged_once_its_node_is_known() -> None:
     pod = waiting()
     ledger, _ = predicted(pod, ON_NEW)
     bound = msgspec.structs.replace(pod, node_name="new")
@@ -120,7 +120,7 @@ def test_a_pod_bound_to_a_node_that_is_not_known_yet_is_judged_once_it_is() -> N
 
 
 @pytest.mark.parametrize(("age_seconds", "outcome"), [(3, Outcome.RIGHT), (60, Outcome.WRONG)])
-def test_a_prediction_may_change_only_while_karpenter_waits_for_more_pods(age_seconds: int, outcome: Outcome) -> None:
+def test_a_prediction_may_change_only_during_karpenters_batch_window(age_seconds: int, outcome: Outcome) -> None:
     pod = a_pod(name="web", node="", created_ns=NOW_NS - age_seconds * SECOND_NS)
     ledger, state = predicted(pod, ON_OLD)
     ledger.saw(state, report(state.pods[pod.key], ON_NEW, NOW_NS + SECOND_NS), None, NOW_NS + SECOND_NS)
@@ -130,7 +130,7 @@ def test_a_prediction_may_change_only_while_karpenter_waits_for_more_pods(age_se
 
 
 @pytest.mark.parametrize("is_equal", [True, False])
-def test_equal_pods_may_change_places(*, is_equal: bool) -> None:
+def test_equal_pods_may_swap_destinations(*, is_equal: bool) -> None:
     ledger, template = Ledger(), a_pod_template()
     pods = tuple(
         a_pod(name=name, uid=name, template=template if is_equal else a_pod_template(cpu=cpu))
@@ -155,7 +155,7 @@ def commands(*names: str) -> NextReport:
 
 
 def disrupted(name: str, *, is_command: bool = True) -> ClusterState:
-    """Return a state in which Karpenter disrupts a node."""
+    """Return a state in which Karpenter is disrupting a node."""
     conditions = (a_condition(DISRUPTION_REASON, status="True"),) if is_command else ()
     claim = a_nodeclaim(name=f"claim-{name}", node=name, conditions=conditions)
     return a_state(a_node(name=name, taints=(DISRUPTED_TAINT,)), nodeclaims=(claim,))
@@ -165,7 +165,7 @@ def disrupted(name: str, *, is_command: bool = True) -> ClusterState:
     ("predicted", "seconds", "outcome"),
     [("a", 30, Outcome.RIGHT), ("b", 30, Outcome.WRONG), ("b", 90, Outcome.OVERTAKEN)],
 )
-def test_commands(predicted: str, seconds: int, outcome: Outcome) -> None:
+def test_outcomes_of_predicted_commands(predicted: str, seconds: int, outcome: Outcome) -> None:
     ledger = Ledger()
     ledger.saw(a_state(a_node(name="a"), a_node(name="b")), None, commands(predicted), NOW_NS)
     state = disrupted("a")
@@ -174,7 +174,7 @@ def test_commands(predicted: str, seconds: int, outcome: Outcome) -> None:
     assert ledger.saw(state, None, None, NOW_NS + seconds * SECOND_NS) == ()
 
 
-def test_a_command_that_karpenter_validates_while_another_is_predicted_is_right() -> None:
+def test_an_earlier_predicted_command_is_right_while_karpenter_validates_it() -> None:
     ledger = Ledger()
     state = a_state(a_node(name="a"), a_node(name="b"))
     ledger.saw(state, None, commands("a"), NOW_NS)
@@ -183,7 +183,7 @@ def test_a_command_that_karpenter_validates_while_another_is_predicted_is_right(
     assert (entry.outcome, entry.prediction.subject) == (Outcome.RIGHT, "a")
 
 
-def test_a_node_that_is_as_likely_as_the_predicted_one_is_right() -> None:
+def test_an_equally_likely_node_counts_as_right() -> None:
     ledger = Ledger()
     instead = msgspec.structs.replace(commands("b"), as_likely=commands("a").commands)
     ledger.saw(a_state(a_node(name="a"), a_node(name="b")), None, instead, NOW_NS)
@@ -197,7 +197,7 @@ def test_expiration_judges_no_predicted_command() -> None:
     assert ledger.saw(disrupted("a", is_command=False), None, None, LATER_NS) == ()
 
 
-def test_shares_leave_out_what_was_overtaken() -> None:
+def test_shares_exclude_overtaken_predictions() -> None:
     right, wrong = placed(ON_OLD, OLD), placed(ON_OLD, NEW)
     gone = placed(ON_OLD, NEW, nodes=(NEW,))
     share = shares_of_marks(map(mark_of, [right, right, right, wrong, gone]))[PredictionKind.PLACEMENT]
@@ -205,7 +205,7 @@ def test_shares_leave_out_what_was_overtaken() -> None:
     assert shares_of_marks([mark_of(gone), Mark(cause="edit")])[PredictionKind.COMMAND].percent is None
 
 
-def test_the_mark_of_a_prediction_names_what_was_expected_and_what_happened() -> None:
+def test_the_mark_of_a_prediction_has_the_expected_and_the_actual_node() -> None:
     mark = mark_of(placed(ON_OLD, NEW))
     assert (mark.cause, mark.code, mark.text) == ("prediction", "wrong", "new-node")
     assert (mark.object_kind, mark.name, mark.objects) == ("Pod", "default/web", ("Node/old", "Node/new"))

@@ -12,7 +12,7 @@ from karptui.session.pool_types import offered_types
 from tests.builders import a_node, a_nodepool
 
 
-def test_without_a_nodeclass_nothing_is_known_and_other_providers_types_are_those_seen() -> None:
+def test_types_are_unknown_without_a_nodeclass_or_those_seen_on_nodes_of_other_providers() -> None:
     pool = a_nodepool(name="own", is_ready=False)
     other = replace(a_nodepool(name="other"), node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "k"))
     inventory = Inventory(nodepools=(pool, other), nodes=(a_node(pool="other"),))
@@ -27,7 +27,7 @@ def test_without_a_nodeclass_nothing_is_known_and_other_providers_types_are_thos
     assert told in notes
 
 
-def test_a_nodeclass_that_a_ready_nodepool_has_and_nobody_read_is_assumed_with_zones_and_image_of_the_nodes() -> None:
+def test_an_unread_nodeclass_of_a_ready_nodepool_is_assumed_from_the_nodes() -> None:
     node = replace(a_node(pool="own"), os_image="Bottlerocket OS 1.49.0 (aws-k8s-1.33)")
     offered = offered_types(Inventory(nodepools=(a_nodepool(name="own"),), nodes=(node,)), Settings(), Evidence())
     assert isinstance(offered.types, Mapping)

@@ -18,7 +18,7 @@ from tests.builders.manifests import CLASS_REFERENCE, a_change, an_event_manifes
 BEGIN_NS = 1_800_000_000 * NS_PER_SECOND
 WORDS = "Disrupting NodeClaim: Underutilized"
 DELETED = 100
-"""Seconds from the beginning to the deletion."""
+"""Seconds from the start of the history to the deletion."""
 PRICES = NodePrices(
     (
         PriceTable(origin=PriceOrigin(next(iter(PriceSource)), BEGIN_NS), currency="USD",
@@ -120,7 +120,7 @@ def text(node: RemovedNode) -> str:
 
 @pytest.fixture
 def consolidated(tmp_path: Path) -> History:
-    """Return a history in which one command replaces two nodes by a smaller one."""
+    """Return a history in which one command replaces two nodes with a smaller one."""
     before = [
         a_claim("old"),
         a_claim("older"),
@@ -161,7 +161,7 @@ def test_a_node_that_consolidation_replaced(consolidated: History, name: str) ->
     assert (node.deadline_ns, node.was_forced, node.namesakes, node.was_recorded) == (0, False, 1, True)
 
 
-def test_its_lines_and_values(consolidated: History) -> None:
+def test_lines_and_values_of_a_consolidated_node(consolidated: History) -> None:
     node = removal(consolidated)
     lines = text(node)
     assert "replaced by (inferred from time and reason): new m5.large" in lines
@@ -189,7 +189,7 @@ def test_whether_the_deadline_ended_the_drain(tmp_path: Path, gone: float, was_f
     assert line in text(node)
 
 
-def test_of_several_nodes_with_a_name_the_last_is_explained(tmp_path: Path) -> None:
+def test_the_last_of_several_nodes_with_a_name_is_explained(tmp_path: Path) -> None:
     changes = [
         seen(50, a_claim("old", uid="1", why="Empty", deleted=50, commanded=49)),
         removed(60, "NodeClaim", "old"),
@@ -204,7 +204,7 @@ def test_of_several_nodes_with_a_name_the_last_is_explained(tmp_path: Path) -> N
     assert removal(history, now=100).method == "Emptiness"
 
 
-def test_a_node_that_went_while_nothing_was_recorded(tmp_path: Path) -> None:
+def test_a_node_removed_while_nothing_was_recorded(tmp_path: Path) -> None:
     path = tmp_path / "h.karptui"
     a_history(path, [a_claim("old"), a_claim("kept")], [seen(10, a_pod("a", "node-kept"))], until=20).close()
     node = removal(a_history(path, [a_claim("kept")], [seen(300, a_pod("b", "node-kept"))]))
@@ -212,7 +212,7 @@ def test_a_node_that_went_while_nothing_was_recorded(tmp_path: Path) -> None:
     assert "It was removed while nothing was recorded" in text(node)
 
 
-def test_a_node_that_exists_or_never_did_has_no_removal(consolidated: History) -> None:
+def test_an_existing_or_unknown_node_has_no_removal(consolidated: History) -> None:
     assert removed_node(consolidated, "node-new", at(400)) is None
     assert removed_node(consolidated, "nowhere", at(400)) is None
     assert removed_node(consolidated, "old", at(50)) is None

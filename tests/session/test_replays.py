@@ -26,7 +26,7 @@ from tests.builders import NOW_NS, a_cluster, a_pod
 
 
 class Asked:
-    """Stands for the replayer: takes down what is asked."""
+    """Replaces the replayer and records the requests."""
 
     def __init__(self, tell: Callable[[Answer], None], shared_base: SharedBase) -> None:
         self.tell, self.shared_base = tell, shared_base
@@ -39,7 +39,7 @@ class Asked:
 
 
 class Told:
-    """A session whose cluster changes when it is told."""
+    """A session whose cluster changes when the test says so."""
 
     def __init__(self) -> None:
         self.view = ClusterView(a_cluster(nodes=1), {})
@@ -64,11 +64,11 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     return Told()
 
 
-def test_the_cluster_that_was_made_ready_is_asked_until_it_is_too_old(told: Told) -> None:
+def test_replays_reuse_the_prepared_cluster_until_it_is_too_old(told: Told) -> None:
     first = told.ask()
     later = told.change()
     assert told.ask() is first
-    assert told.ask(FOLLOW_AFTER_NS, is_typing=True) is first, "somebody types"
+    assert told.ask(FOLLOW_AFTER_NS, is_typing=True) is first, "the prepared cluster was replaced while the user types"
     assert told.ask(FOLLOW_AFTER_NS) is later
     newest = told.change()
     assert told.ask(FOLLOW_AFTER_NS + FOLLOW_TYPED_NS, is_typing=True) is newest
@@ -76,7 +76,7 @@ def test_the_cluster_that_was_made_ready_is_asked_until_it_is_too_old(told: Told
     assert told.ask(FOLLOW_AFTER_NS + FOLLOW_TYPED_NS, is_first=True) is again
 
 
-def test_what_is_said_of_the_last_question(told: Told) -> None:
+def test_the_state_of_the_last_replay(told: Told) -> None:
     assert told.replays.state(NOW_NS).number == 0
     told.ask()
     state = told.replays.state(NOW_NS)
@@ -91,7 +91,7 @@ def test_what_is_said_of_the_last_question(told: Told) -> None:
     assert not state.is_due
 
 
-def test_an_answer_comes_with_the_number_of_its_question(told: Told) -> None:
+def test_an_answer_has_the_number_of_its_request(told: Told) -> None:
     heard: list[tuple[int, str]] = []
     told.replays.subscribe(lambda number, answer: heard.append((number, answer.scenario.name)))
     told.ask()
@@ -120,7 +120,7 @@ def heavier(weight: int) -> Scenario:
 
 
 def answers_until(answers: queue.Queue[Answer], name: str) -> list[Answer]:
-    """Return the answers up to the second answer to a question, which has blockers."""
+    """Return the answers up to a scenario's second one, which has the blockers."""
     result: list[Answer] = []
     while not result or result[-1].scenario.name != name or result[-1].blockers_gained is None:
         result.append(answers.get(timeout=SECONDS))
@@ -150,7 +150,7 @@ def test_the_difference_precedes_blockers(view: ClusterView, replayer: Replayer,
     assert not replayer.is_busy
 
 
-def test_the_newest_question_is_answered_on_the_same_base(
+def test_only_the_newest_request_is_answered_and_the_base_is_reused(
     view: ClusterView, replayer: Replayer, answers: queue.Queue[Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bases: list[WhatIfBase] = []
@@ -171,7 +171,7 @@ def test_the_newest_question_is_answered_on_the_same_base(
     assert replayer.answered == again
 
 
-def test_an_impossible_edit_is_answered(view: ClusterView, replayer: Replayer, answers: queue.Queue[Answer]) -> None:
+def test_an_impossible_edit_gets_an_answer(view: ClusterView, replayer: Replayer, answers: queue.Queue[Answer]) -> None:
     gone = SetField(ObjectRef("NodePool", "gone"), ("spec", "weight"), 5)
     replayer.ask(view, NOW_NS, Scenario(edits=(gone,)))
     assert "gone" in answers.get(timeout=SECONDS).problem
@@ -184,7 +184,7 @@ def test_nothing_is_replayed_without_pods(view: ClusterView, replayer: Replayer,
 
 
 @pytest.mark.crashes
-def test_whatever_goes_wrong_is_said_and_the_thread_lives_on(
+def test_an_internal_error_is_reported_and_the_thread_continues(
     view: ClusterView, replayer: Replayer, answers: queue.Queue[Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -195,7 +195,7 @@ def test_whatever_goes_wrong_is_said_and_the_thread_lives_on(
     assert answers.get(timeout=SECONDS).difference is not None
 
 
-def test_a_question_is_given_up_for_a_newer_one_and_at_the_end(view: ClusterView) -> None:
+def test_a_replay_is_cancelled_by_a_newer_request_and_by_stopping(view: ClusterView) -> None:
     replayer = Replayer(lambda _: None)
     report = _Report(replayer, 1)
     report(3, 9)
@@ -211,7 +211,7 @@ def test_a_question_is_given_up_for_a_newer_one_and_at_the_end(view: ClusterView
     assert replayer._thread is None
 
 
-# One base for all that replay on the same view, one thread at a time
+# The shared base: one per view, used by one thread at a time
 
 
 def test_the_same_view_has_the_same_base(view: ClusterView) -> None:

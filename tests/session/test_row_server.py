@@ -40,7 +40,7 @@ def test_rows_are_filtered_and_in_order() -> None:
     assert tuple(row_set.keys) == tuple(expected.keys) == tuple(item.key for item in row_set.items)
 
 
-def test_rows_stay_the_same_while_nothing_changes() -> None:
+def test_rows_are_the_same_object_while_nothing_changes() -> None:
     asked = server()
     row_set = rows_of("pods", asked)
     assert rows_of("pods", asked) is row_set
@@ -49,7 +49,7 @@ def test_rows_stay_the_same_while_nothing_changes() -> None:
     assert rows_of("pods", asked, filter_text="age>1h") is not timed
 
 
-def test_rows_keep_their_order_until_the_first_analysis_is_complete_or_time_is_up() -> None:
+def test_rows_keep_their_order_until_the_first_analysis_or_a_timeout() -> None:
     views, seconds = [FLEET], 0.0
     asked = RowServer(lambda: views[-1], lists_of(DEFAULTS), lambda: seconds)
     by_cpu = RowQuery(list="nodes", sort="cpu", now_ns=NOW_NS)
@@ -61,14 +61,14 @@ def test_rows_keep_their_order_until_the_first_analysis_is_complete_or_time_is_u
     assert second.keys == first
     by_name = replace(by_cpu, sort="name", is_descending=True)
     fresh = RowServer(lambda: views[-1], lists_of(DEFAULTS))
-    assert asked.rows(by_name).keys == fresh.rows(by_name).keys, "the user sorts"
+    assert asked.rows(by_name).keys == fresh.rows(by_name).keys, "the rows ignored the user's sort order"
     seconds = HELD_SECONDS
     late = asked.rows(by_cpu)
     assert late is not second
     assert late.keys == fresh.rows(by_cpu).keys != first
 
 
-def test_rows_that_gave_way_have_no_sums() -> None:
+def test_dropped_rows_have_no_totals() -> None:
     asked = server()
     first = rows_of("nodes", asked)
     for text in ("a", "b"):
@@ -76,7 +76,7 @@ def test_rows_that_gave_way_have_no_sums() -> None:
     assert asked.totals(first.number) == ClusterTotals()
 
 
-def test_sums_are_of_all_rows_or_some() -> None:
+def test_totals_of_all_rows_or_of_a_selection() -> None:
     asked = server()
     row_set = rows_of("nodes", asked)
     every = asked.totals(row_set.number)
@@ -108,7 +108,7 @@ def with_joint(view: ClusterView, joint: JointFigures | None) -> ClusterView:
     return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis)
 
 
-def test_a_verdict_stands_for_a_moment_while_the_same_cluster_changes() -> None:
+def test_a_verdict_is_kept_briefly_while_its_analysis_grows() -> None:
     first, other = analysed(), with_joint(analysed(), None)
     views = [with_joint(first, None)]
     asked = RowServer(lambda: views[-1], lists_of(DEFAULTS), keyboard=Keyboard())
@@ -120,15 +120,15 @@ def test_a_verdict_stands_for_a_moment_while_the_same_cluster_changes() -> None:
     assert newer is not verdict
     views.append(with_joint(first, None))
     settled = asked.verdict(NOW_NS + VERDICT_STANDS_NS + 1)
-    assert settled is not newer, "joint removals were being simulated"
+    assert settled is not newer, "the verdict was kept although joint removals had been simulated"
     views.append(other)
     of_other = asked.verdict(NOW_NS + VERDICT_STANDS_NS + 2)
-    assert of_other is not settled, "another cluster"
+    assert of_other is not settled, "the verdict was kept for another analysis"
     views.append(views[0])
     assert asked.verdict(NOW_NS) is not of_other
 
 
-def test_a_verdict_that_takes_long_stands_longer_each_time_up_to_a_limit() -> None:
+def test_a_slow_verdict_is_kept_longer_each_time_up_to_a_limit() -> None:
     seconds = count()
     views = [with_joint(analysed(), None)]
     asked = RowServer(
@@ -147,7 +147,7 @@ def test_a_verdict_that_takes_long_stands_longer_each_time_up_to_a_limit() -> No
     assert stood == [2, 4, 8, 16, 20, 20]
 
 
-def test_a_verdict_stands_longer_while_keys_are_pressed() -> None:
+def test_a_verdict_is_kept_longer_while_the_user_types() -> None:
     class Typing(Keyboard):
         is_over = False
 

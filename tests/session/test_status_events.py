@@ -1,4 +1,4 @@
-"""Events concluded from the status of pods and workloads, and webhooks that cannot answer."""
+"""Events inferred from the status of pods and workloads, and webhooks that cannot answer."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def reasons(*pods: Pod, events: tuple[Any, ...] = ()) -> list[str]:
     return [event.reason for event in events_of_pods(view, [pod for pod in pods if pod.trouble.failure])]
 
 
-def test_a_failed_pod_tells_why_and_when() -> None:
+def test_the_event_of_a_failed_pod_has_reason_and_time() -> None:
     pod = failed("OutOfcpu")
     [event] = events_of_pods(ClusterView(state_of(Inventory(pods=(pod,))), {}), [pod])
     assert (event.reason, event.message, event.source) == ("OutOfcpu", "told", "kubelet")
     assert (event.involved_kind, event.involved_name, event.last_ns) == ("Pod", pod.name, NOW_NS - 5 * MINUTE_NS)
 
 
-def test_what_an_event_tells_is_not_told_twice() -> None:
+def test_no_event_is_inferred_if_a_real_one_has_the_reason() -> None:
     pod = failed("OutOfcpu")
     event = an_event(about=f"Pod/{pod.key}", reason="OutOfcpu", source="kubelet")
     assert reasons(pod, events=(event,)) == []
@@ -100,7 +100,7 @@ def test_refused_pods_of_a_workload(change: dict[str, Any], *, is_told: bool) ->
     assert refusals(workload, events=(told,)) == []
 
 
-def test_a_deployment_repeats_what_its_replica_sets_tell() -> None:
+def test_a_refusal_of_deployment_and_replicaset_is_reported_once() -> None:
     assert [kind for kind, _, _ in refusals(refused("Deployment"))] == ["Deployment"]
     assert [kind for kind, _, _ in refusals(refused("Deployment"), refused("ReplicaSet"))] == ["ReplicaSet"]
 
@@ -124,7 +124,7 @@ def pod_of_job(*, minutes: int) -> Pod:
     ({"ended": 1}, 20),
     ({"ended": 1, "active": 1}, None),
 ])  # fmt: skip
-def test_a_job_that_lacks_pods(change: dict[str, Any], minutes: int | None) -> None:
+def test_since_when_a_job_lacks_pods(change: dict[str, Any], minutes: int | None) -> None:
     ended = pod_of_job(minutes=20)
     told = an_event(about="Job/etl/sum", reason="FailedCreate")
 
@@ -138,7 +138,7 @@ def test_a_job_that_lacks_pods(change: dict[str, Any], minutes: int | None) -> N
 
 
 @pytest.mark.parametrize(("minutes", "is_late"), [(14, False), (16, True)])
-def test_a_job_may_wait_before_it_replaces_a_failed_pod(minutes: int, *, is_late: bool) -> None:
+def test_a_job_lacks_pods_only_after_its_back_off(minutes: int, *, is_late: bool) -> None:
     view = ClusterView(state_of(Inventory(workloads=(job(ended=1),), pods=(pod_of_job(minutes=minutes),))), {})
     assert bool([*events_of_jobs(view, NOW_NS)]) is is_late
 
@@ -149,7 +149,7 @@ def deployment(name: str, *, observed: int | None = 3, minutes: int = 60) -> Wor
     return Workload(name=name, namespace="shop", api_version="apps/v1", kind="Deployment", **fields)
 
 
-def test_what_no_controller_has_acted_on() -> None:
+def test_workloads_that_no_controller_has_observed() -> None:
     read = deployment("read", observed=4), deployment("unread", observed=None), deployment("new", observed=0, minutes=2)
     late = deployment("web"), deployment("never", observed=0)
     lease = Lease(name="kube-controller-manager", namespace="kube-system", renewed_ns=NOW_NS - 26 * MINUTE_NS)
@@ -160,7 +160,7 @@ def test_what_no_controller_has_acted_on() -> None:
     assert unobserved(view, NOW_NS).renewed_ns == lease.renewed_ns
 
 
-def test_pods_that_a_replica_set_still_counts() -> None:
+def test_replicasets_that_count_more_pods_than_exist() -> None:
     names = ("web", "api", "mail")
     fields: dict[str, Any] = {"namespace": "shop", "api_version": "apps/v1", "kind": "ReplicaSet"}
     sets = tuple(Workload(name=name, uid=name, replicas=2, counted=2, **fields) for name in names)
@@ -211,7 +211,9 @@ DEAD = DeadWebhook("v.gate.sh", "sys/gate")
     ({"operations": ["UPDATE"]}, REGISTRATIONS, True),
     ({}, REGISTRATIONS, False),
 ])  # fmt: skip
-def test_what_a_webhook_is_asked_about(rule: dict[str, Any], about: tuple[str, str, str], *, is_asked: bool) -> None:
+def test_which_requests_a_webhook_receives(
+    rule: dict[str, Any], about: tuple[str, str, str], *, is_asked: bool
+) -> None:
     assert dead(rule, about) == (DEAD if is_asked else None)
 
 
@@ -233,5 +235,5 @@ GATE = Service(name="gate", namespace="sys", selector=(("app", "gate"),))
     ({"clientConfig": {"url": "https://gate.example"}}, None),
     ({"phase": Phase.FORBIDDEN}, None),
 ])  # fmt: skip
-def test_whether_it_can_answer(given: dict[str, Any], found: DeadWebhook | None) -> None:
+def test_which_webhooks_cannot_answer(given: dict[str, Any], found: DeadWebhook | None) -> None:
     assert dead(**given) == found

@@ -16,7 +16,7 @@ from tests.builders.instants import Ticks
 
 
 @pytest.mark.parametrize(("took", "rest"), [(0.0, 0.5), (0.05, 0.5), (0.3, 3.0)])
-def test_rests_longer_after_longer_work(took: float, rest: float) -> None:
+def test_the_rest_is_longer_after_longer_work(took: float, rest: float) -> None:
     throttle = module.MergeThrottle(module.Keyboard())
     assert throttle.is_due(0.0)
     throttle.took(10.0, 10.0 + took)
@@ -24,7 +24,7 @@ def test_rests_longer_after_longer_work(took: float, rest: float) -> None:
     assert throttle.is_due(10.0 + took + rest + 0.01)
 
 
-def test_garbage_is_looked_for_again_after_the_start() -> None:
+def test_garbage_collection_is_enabled_again_after_the_start() -> None:
     with module.garbage_put_off():
         assert not gc.isenabled()
     assert gc.isenabled()
@@ -33,7 +33,7 @@ def test_garbage_is_looked_for_again_after_the_start() -> None:
     assert gc.isenabled()
 
 
-def test_the_next_answer_waits_for_as_long_as_the_last_was_worth() -> None:
+def test_the_rest_after_an_analysis_depends_on_its_duration() -> None:
     throttle = module.AnalysisThrottle()
     assert throttle.wait_seconds(0.0) == 0.0
     for worked, waits in ((0.01, 2.0), (0.5, 3.0), (2.0, 5.0)):
@@ -43,7 +43,7 @@ def test_the_next_answer_waits_for_as_long_as_the_last_was_worth() -> None:
         assert throttle.wait_seconds(200.0) == 0.0
 
 
-def test_the_work_that_comes_with_an_answer_leaves_the_processor_to_others() -> None:
+def test_the_rest_includes_the_work_after_an_answer() -> None:
     throttle = module.AnalysisThrottle()
     for worked, ended, due in ((0.1, 100.1, 102.0), (0.2, 100.5, 103.5), (9.0, 110.0, 115.0)):
         throttle.begin(10.0)
@@ -51,11 +51,11 @@ def test_the_work_that_comes_with_an_answer_leaves_the_processor_to_others() -> 
         throttle.end(ended, 10.0 + worked)
         assert throttle.wait_seconds(100.0) == pytest.approx(due - 100.0)
         throttle.end(ended + 50.0, 70.0)
-        assert throttle.wait_seconds(100.0) == pytest.approx(due - 100.0), "only the first end counts"
+        assert throttle.wait_seconds(100.0) == pytest.approx(due - 100.0), "a second end changed the rest"
 
 
 class Clock(Ticks):
-    """Sleeping takes its time, and work is what a test adds to both clocks."""
+    """A clock and a thread clock: sleeping moves the former, the test's work both."""
 
     def __init__(self) -> None:
         super().__init__(100.0)
@@ -77,12 +77,12 @@ class Clock(Ticks):
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     clock = Clock()
     monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(module, "MAIN_THREAD", 0)  # the tests' own thread stands for one that works behind the screen
+    monkeypatch.setattr(module, "MAIN_THREAD", 0)  # the test's thread acts as a background thread
     yield clock
     gc.enable()
 
 
-def test_the_thread_that_draws_never_pauses(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_main_thread_never_pauses(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAIN_THREAD", threading.get_ident())
     throttle = module.ThreadThrottle(module.Keyboard())
     throttle.take()
@@ -97,7 +97,7 @@ def test_threads_pause_after_every_slice(clock: Clock) -> None:
     throttle.take()
     clock.now += 1.0
     throttle.take()
-    assert clock.slept == 0.0, "a thread that has not worked takes no turn"
+    assert clock.slept == 0.0, "a thread that has not worked paused"
     clock.work(1.0)
     throttle.take()
     assert clock.slept == module.PAUSE_SECONDS
@@ -113,9 +113,7 @@ def test_threads_pause_after_every_slice(clock: Clock) -> None:
     (0.1, module.KEY_SECONDS),
     (1.0, 1.0),
 ])  # fmt: skip
-def test_threads_work_between_the_drawing_of_a_key_and_the_next_key(
-    clock: Clock, since: float, works_at: float
-) -> None:
+def test_threads_work_after_a_key_is_drawn_and_before_the_next_key(clock: Clock, since: float, works_at: float) -> None:
     keyboard = module.Keyboard()
     throttle = module.ThreadThrottle(keyboard)
     throttle.take()
@@ -127,7 +125,7 @@ def test_threads_work_between_the_drawing_of_a_key_and_the_next_key(
     assert clock.now - pressed_at == pytest.approx(works_at)
 
 
-def test_a_thread_that_works_long_without_a_pause_begins_right_after_a_key_is_drawn(clock: Clock) -> None:
+def test_a_long_merge_starts_only_long_before_the_next_key(clock: Clock) -> None:
     keyboard = module.Keyboard()
     keyboard.pressed()
     since = module.NEXT_SECONDS - module.MERGE_SECONDS
@@ -137,7 +135,9 @@ def test_a_thread_that_works_long_without_a_pause_begins_right_after_a_key_is_dr
     assert left == pytest.approx(module.KEY_SECONDS - since)
 
 
-def test_threads_work_once_a_second_while_keys_keep_coming(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_pause_only_for_a_limited_time_while_keys_keep_coming(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keyboard = module.Keyboard()
     throttle = module.ThreadThrottle(keyboard)
     throttle.take()
@@ -147,7 +147,7 @@ def test_threads_work_once_a_second_while_keys_keep_coming(clock: Clock, monkeyp
     assert clock.slept == pytest.approx(module.KEY_REST_SECONDS, abs=module.KEY_PAUSE_SECONDS)
 
 
-def test_no_garbage_is_looked_for_while_somebody_types(clock: Clock) -> None:
+def test_garbage_collection_is_off_while_the_user_types(clock: Clock) -> None:
     keyboard = module.Keyboard()
     keyboard.rested()
     assert gc.isenabled()
@@ -157,7 +157,7 @@ def test_no_garbage_is_looked_for_while_somebody_types(clock: Clock) -> None:
         keyboard.rested()
         clock.now += module.KEY_SECONDS
         keyboard.rested()
-        assert not gc.isenabled(), "between two keys"
+        assert not gc.isenabled(), "garbage collection is on between two keys"
         clock.now += seconds
         keyboard.rested()
         assert gc.isenabled()
@@ -165,14 +165,14 @@ def test_no_garbage_is_looked_for_while_somebody_types(clock: Clock) -> None:
     clock.now += module.PUT_OFF_SECONDS
     keyboard._pressed_at = clock.now
     keyboard.rested()
-    assert gc.isenabled(), "long enough is long enough"
+    assert gc.isenabled(), "garbage collection was deferred for too long"
     keyboard.pressed()
     keyboard.rested(is_over=True)
     assert not keyboard.is_busy(clock.now)
     assert gc.isenabled()
 
 
-def test_work_that_nobody_looks_at_waits_for_somebody_who_types(clock: Clock) -> None:
+def test_off_screen_analysis_waits_for_a_typing_user(clock: Clock) -> None:
     keyboard = module.Keyboard()
     throttle = module.AnalysisThrottle(keyboard)
     keyboard.pressed()
@@ -182,7 +182,7 @@ def test_work_that_nobody_looks_at_waits_for_somebody_who_types(clock: Clock) ->
     assert throttle.wait_seconds(clock.now + 1.0, clock.now) == 0.0
 
 
-def test_changes_wait_a_little_for_somebody_who_types(clock: Clock) -> None:
+def test_merging_waits_a_little_for_a_typing_user(clock: Clock) -> None:
     keyboard = module.Keyboard()
     rests = module.MergeThrottle(keyboard)
     rests.took(clock.now, clock.now)
@@ -196,11 +196,11 @@ def test_changes_wait_a_little_for_somebody_who_types(clock: Clock) -> None:
     assert rests.is_due(clock.now)
 
 
-# Garbage
+# Garbage collection
 
 
 class Searches:
-    """Stands for the collector: takes note of what is asked of it, and how long a search takes."""
+    """Replaces the garbage collector: records its calls, and takes ``takes`` seconds per search."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
@@ -219,7 +219,7 @@ class Searches:
         return 0
 
     def wait(self, seconds: float) -> list[str]:
-        """Let time go by, and return what is asked then."""
+        """Move the clock; return the collector's calls."""
         self.now += seconds
         self.asked = []
         self.garbage.search_at_rest()
@@ -229,13 +229,13 @@ class Searches:
 @pytest.fixture
 def searches(monkeypatch: pytest.MonkeyPatch) -> Searches:
     result = Searches(monkeypatch)
-    assert result.wait(10_000.0) == [], "it has not begun"
+    assert result.wait(10_000.0) == [], "the collector was called before begin()"
     result.garbage.begin()
-    assert result.asked == ["freeze"], "what was imported stays"
+    assert result.asked == ["freeze"], "expected imported objects to be frozen"
     return result
 
 
-def test_who_types_is_not_held_up_for_a_while(searches: Searches) -> None:
+def test_searches_are_deferred_for_a_typing_user_up_to_a_limit(searches: Searches) -> None:
     searches.now += module.FIRST_SECONDS
     waited = 0.0
     while waited < module.PUT_OFF_SECONDS - 1.0:
@@ -243,10 +243,10 @@ def test_who_types_is_not_held_up_for_a_while(searches: Searches) -> None:
         assert searches.wait(1.0) == []
         waited += 1.0
     searches.keyboard._pressed_at = searches.now
-    assert "collect" in searches.wait(1.0), "but not for ever"
+    assert "collect" in searches.wait(1.0), "the search was deferred for too long"
 
 
-def test_long_searches_are_seldom_and_make_the_next_thorough(searches: Searches) -> None:
+def test_long_searches_are_rare_and_the_next_one_is_complete(searches: Searches) -> None:
     searches.wait(module.FIRST_SECONDS)
     searches.takes = 0.1
     assert searches.wait(60.0) == ["collect"]
@@ -259,7 +259,7 @@ def test_long_searches_are_seldom_and_make_the_next_thorough(searches: Searches)
 
 
 class Ring:
-    """Refers to itself."""
+    """An object that refers to itself."""
 
     def __init__(self) -> None:
         self.itself = self
@@ -273,7 +273,7 @@ def _as_before() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_as_before")
-def test_what_was_frozen_is_found_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frozen_garbage_is_freed_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FIRST_SECONDS", 0.0)
     watched = module.Garbage(module.Keyboard())
     ring = Ring()
@@ -288,7 +288,7 @@ def test_what_was_frozen_is_found_as_well(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.usefixtures("_as_before")
-def test_a_process_that_shows_a_cluster_is_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_pauses_set_switch_interval_and_gc_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
     frozen: list[bool] = []
     monkeypatch.setattr(module, "GARBAGE", module.Garbage(module.Keyboard()))
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
@@ -331,7 +331,7 @@ def test_threads_share_two_heaps(words: str, is_shared: bool) -> None:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries are not asked")
 def test_freed_memory_is_returned_to_the_system() -> None:
-    """A block that is in use above freed ones keeps those from going back by themselves."""
+    """The C library keeps freed blocks below one in use unless asked to return them."""
     code = """
 import sys
 from karptui.session import throttle

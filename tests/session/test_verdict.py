@@ -62,7 +62,7 @@ OTHER = "x9.none"
 
 
 def found_in(**objects: Any) -> dict[FindingCode, ClusterFinding]:
-    """Return by code what is found in a cluster of one node of ``general``, priced by the types of the tests."""
+    """Return the findings by code of a cluster with one node of ``general``, with the tests' prices."""
     document: dict[str, Any] = {
         "nodes": (a_node(name="node-1", instance_type="m5.2xlarge", cpu="7900m", memory="30Gi"),),
         "nodeclaims": (a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),)),),
@@ -85,13 +85,13 @@ def test_a_missing_permission_is_reported_without_an_analysis() -> None:
     assert told.names == ("NodePools",)
 
 
-def test_pods_that_may_no_longer_be_listed_are_not_a_list_of_their_namespaces() -> None:
+def test_the_finding_names_pods_if_pods_may_no_longer_be_listed() -> None:
     findings = verdict_of_view(view_of(a_fleet(), Pod=Phase.FORBIDDEN), NOW_NS)
     told = next(finding for finding in findings if finding.code is FindingCode.NO_PERMISSION)
     assert "pods" in told.names
 
 
-def test_a_limit_is_used_up_with_the_last_core_node_or_device() -> None:
+def test_a_limit_on_cpu_nodes_or_devices_is_reached() -> None:
     nodes = [a_node(name=f"node-{number}", capacity={"cpu": "2", "nvidia.com/gpu": "1"}) for number in (1, 2)]
 
     def told_with(limits: dict[str, str], **spec: Any) -> str:
@@ -106,7 +106,7 @@ def test_a_limit_is_used_up_with_the_last_core_node_or_device() -> None:
     assert told_with({"nodes": "2"}, replicas=2) == ""
 
 
-def test_a_limit_counts_what_karpenter_counts() -> None:
+def test_a_limit_counts_nodes_and_claims_as_karpenter_does() -> None:
     """A node that is being deleted does not count; a NodeClaim without a node does once it has an instance."""
     pool = a_nodepool(budgets=(), limits=amounts({"cpu": "4"}))
     nodes = [a_node(name=f"node-{number}", capacity={"cpu": "2"}) for number in (1, 2)]
@@ -133,12 +133,12 @@ ENDING = a_pod(name="ending", node="node-1", deletion_ns=NOW_NS)
 
 
 def limited(**limits: str) -> dict[str, Any]:
-    """Return NodePools that have one pool, with limits."""
+    """Return one NodePool with limits."""
     return {"nodepools": (a_nodepool(budgets=(), limits=amounts(limits)),)}
 
 
 def deleted(*types: str, drained: str = "") -> dict[str, Any]:
-    """Return nodes of these types whose NodeClaims were deleted an hour ago."""
+    """Return nodes of these types whose NodeClaims have been deleting for an hour."""
     conditions = (a_condition("Drained", status=drained),) if drained else (consolidatable(),)
     named = [(f"node-{number}", kind) for number, kind in enumerate(types, 1)]
     return {
@@ -205,11 +205,11 @@ FOUND: dict[str, tuple[dict[str, Any], FindingCode, dict[str, Any] | None]] = {
          "pdbs": (a_pdb(max_unavailable=0),)},
         FindingCode.PDB, None),
 }  # fmt: skip
-"""Objects of a cluster, and what is found of them by code; None is nothing."""
+"""Objects of a cluster, a code, and the fields of its finding; None for no finding."""
 
 
 @pytest.mark.parametrize("name", FOUND)
-def test_each_cause_is_found(name: str) -> None:
+def test_findings_of_each_cause(name: str) -> None:
     objects, code, fields = FOUND[name]
     told = found_in(**objects).get(code)
     assert (told is None) == (fields is None)
@@ -220,7 +220,7 @@ def test_each_cause_is_found(name: str) -> None:
 def _pending_in(
     *pods: Pod, has_node: bool = True, claims: Sequence[NodeClaim] = ()
 ) -> tuple[tuple[ClusterFinding, ...], ClusterView]:
-    """Return what is found in a cluster with room on a node, or without one, and pods that wait nevertheless."""
+    """Return the findings of a cluster with pending pods, with or without a node that has room."""
     node = a_node(name="node-1", instance_type="m5.2xlarge", cpu="7900m", memory="30Gi")
     state = state_of(
         Inventory(
@@ -237,7 +237,7 @@ def _pending_in(
     return verdict_of_view(clusterview, NOW_NS), clusterview
 
 
-def test_a_pending_pod_that_has_room_shows_both_schedulers_answers() -> None:
+def test_the_finding_of_a_pending_pod_with_room_shows_both_schedulers_answers() -> None:
     late, fresh = (
         a_pod(name="web", created_ns=NOW_NS - age_ns, scheduled_reason="Unschedulable")
         for age_ns in (6 * HOUR_NS, 4 * MINUTE_NS)
@@ -258,8 +258,8 @@ def test_a_pending_pod_that_has_room_shows_both_schedulers_answers() -> None:
     (("Launched", "Registered"), "2 launched since then are not initialized"),
     (("Launched", "Initialized"), "1 launched since then did not help"),
 ])  # fmt: skip
-def test_pods_pending_although_a_node_would_be_launched_are_one_sentence(stages: Sequence[str], outcome: str) -> None:
-    """Only an initialized node can have taken the pods."""
+def test_pods_pending_although_a_node_would_be_launched_are_one_finding(stages: Sequence[str], outcome: str) -> None:
+    """Only an initialized node could have run the pods."""
     since_ns = NOW_NS - HOUR_NS
     claims = [a_claim(name=f"general-{stage}", stage=stage, created_ns=since_ns) for stage in stages]
     pod = a_pod(name="web", created_ns=NOW_NS - 6 * HOUR_NS, cpu="1")
@@ -277,7 +277,7 @@ def line_of(pod: Pod, *pools: NodePool) -> PendingLine:
     return line
 
 
-def test_pods_wait_only_for_nodepools_that_do_not_reject_them_for_their_own_rules() -> None:
+def test_pods_wait_only_for_nodepools_compatible_with_their_rules() -> None:
     assert line_of(a_pod(cpu="640"), a_nodepool()).pools == ("general",)
     assert line_of(a_pod(node_selector={"disk": "fast"}), a_nodepool()).pools == ()
 
@@ -307,7 +307,7 @@ def test_pods_of_several_workloads_that_require_the_same_missing_label_are_one_f
     assert texts[0] == f"{4 + is_folded} pods {names} {reason}"
 
 
-def test_pods_wait_for_a_deleted_nodepool_only_if_it_suits_them_and_no_other_is_for_them() -> None:
+def test_pods_wait_for_a_deleting_nodepool_if_no_other_is_compatible() -> None:
     old = replace(a_nodepool(name="old"), deletion_ns=NOW_NS, template_labels={"team": "a"})
     pod = a_pod(node_selector={"team": "a"})
     assert line_of(pod, old).suited_pools == ("old",)
@@ -349,7 +349,7 @@ UNREADY = {"ready": False, "unready_ns": NOW_NS - 20 * MINUTE_NS}
     (UNREADY, 2, "node node-1 have not been ready for 20m, though 2 pods of another revision are", "warning"),
     (UNREADY, 1, "node node-1 have not been ready for 20m, though 1 pod of another revision is", "error"),
 ])  # fmt: skip
-def test_pods_of_another_revision_count_until_they_are_deleted(
+def test_pods_of_another_revision_count_until_they_are_deleting(
     status: dict[str, Any], count: int, text: str, severity: FindingSeverity
 ) -> None:
     new, old = a_revision("new", 2, **status), a_revision("old", count)
@@ -365,7 +365,7 @@ def test_pods_of_another_revision_count_until_they_are_deleted(
     (10, 40, False, False),
     (40, 2, False, False),
 ])  # fmt: skip
-def test_nodes_that_accept_more_pods_than_they_have_addresses_are_named(
+def test_nodes_with_max_pods_above_their_addresses_are_named(
     running: int, waiting: int, *, host_network: bool, is_told: bool
 ) -> None:
     """An m5.large has 27 addresses for pods; with prefix delegation more pods run there."""
@@ -385,7 +385,7 @@ def test_nodes_that_accept_more_pods_than_they_have_addresses_are_named(
 
 @pytest.mark.parametrize(("created_ago", "is_told"), [(MINUTE_NS, False), (9 * MINUTE_NS, True)])
 def test_pods_are_no_longer_refused_if_one_was_created_since(created_ago: int, *, is_told: bool) -> None:
-    """On a live cluster the replicas of a ReplicaSet are not read."""
+    """A live cluster's ReplicaSets are read without their replicas."""
     owner = an_owner(kind="ReplicaSet", name="web-1", api_version="apps/v1")
     pod = a_pod(name="web-1-a", node="node-1", owner=owner, created_ns=NOW_NS - created_ago)
     event = an_event(
@@ -428,9 +428,7 @@ INITIALIZES = {"phase": "Pending", "waiting_reason": "PodInitializing"}
     ({"restarts": 12, **INITIALIZES}, "init container migrate crashes (exit code 1)"),
     ({"restarts": 2, **INITIALIZES}, "wait for the init container migrate"),
 ])  # fmt: skip
-def test_unready_pods_are_between_two_crashes_only_if_they_fail_often_and_lately(
-    more: dict[str, Any], text: str
-) -> None:
+def test_unready_pods_count_as_crashing_only_if_they_fail_often_and_recently(more: dict[str, Any], text: str) -> None:
     trouble = PodTrouble(exit_code=1, init_container="migrate" if "waiting_reason" in more else "")
     failed = {"exit_reason": "Error", "exited_ns": NOW_NS - MINUTE_NS, "trouble": trouble}
     pods = [replace(pod, **{**UNREADY, **failed, **more}) for pod in a_revision("new", 2)]
@@ -506,7 +504,7 @@ def test_no_nodeclass_is_assumed_if_no_node_has_a_zone() -> None:
         assert told_of_nodeclasses(a_view(Inventory(nodes=nodes, nodepools=(a_nodepool(),)))) == []
 
 
-def test_hidden_nodeclasses_count_as_none_only_if_they_are_not_assumed() -> None:
+def test_forbidden_nodeclasses_count_as_none_only_if_they_are_not_assumed() -> None:
     inventory = Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),))
     view = a_view(inventory, Kind.NODECLASS)
     assert (told_of_nodeclasses(view), left_out(view)) == ([ASSUMED], ())
@@ -528,7 +526,7 @@ LEAVES = "the only node has been terminating, and no node is launching"
     ((Kind.POD,), FindingSeverity.WARNING, LEAVES),
     ((Kind.NODECLAIM,), None, ""),
 ])  # fmt: skip
-def test_hidden_kinds_are_not_taken_for_missing_if_all_nodes_leave(
+def test_forbidden_kinds_do_not_count_as_missing_if_all_nodes_are_leaving(
     hidden: tuple[Kind, ...], severity: FindingSeverity | None, text: str
 ) -> None:
     node = replace(a_node(name="node-1"), taints=(DISRUPTED_TAINT,))
@@ -576,7 +574,7 @@ def test_unread_volumes_are_reported_and_restrict_no_pod() -> None:
     assert FindingCode.ASSUMED_VOLUMES not in found_in(pods=pods)
 
 
-def test_kinds_that_a_cluster_does_not_serve_are_left_out_and_named() -> None:
+def test_unread_kinds_count_as_none_and_are_named() -> None:
     state = state_of(Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),), unread=frozenset({Kind.PDB})))
     statuses = {str(Kind.PDB): status(Kind.PDB, Phase.DISCONNECTED)}
     view = ClusterView(state, statuses, evidence=Evidence(instance_types=TYPES))
@@ -616,7 +614,7 @@ def test_the_verdict_and_pools_agree_about_a_limit_under_which_no_type_fits(
 @pytest.mark.parametrize(
     ("kind", "detail"), [(Kind.POD, Leaving.DRAINING), (Kind.NODE, Leaving.DRAINING), (Kind.NODECLAIM, Leaving.UNKNOWN)]
 )
-def test_the_stage_of_a_deletion_is_named_only_if_its_pods_were_inspected(kind: Kind, detail: Leaving) -> None:
+def test_the_stage_of_a_deletion_is_named_only_if_nodeclaims_were_read(kind: Kind, detail: Leaving) -> None:
     ago_ns = NOW_NS - HOUR_NS
     claim = a_claim(deletion_ns=ago_ns, conditions=(a_condition("Drained", status="Unknown"),))
     inventory = Inventory(
@@ -629,7 +627,7 @@ def test_the_stage_of_a_deletion_is_named_only_if_its_pods_were_inspected(kind: 
     assert (finding.names, finding.detail) == (("claim-node-1" if kind is Kind.NODE else "node-1",), detail)
 
 
-def test_a_finding_about_several_nodes_has_the_dollars_of_removing_them_together() -> None:
+def test_a_finding_about_several_nodes_has_their_joint_savings() -> None:
     names = ("node-1", "node-2", "node-3", "node-4")
     size: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
     protected = [a_pod(name=f"pod-{name}", node=name, cpu="4", annotations=PROTECTED) for name in names[:3]]
@@ -643,8 +641,8 @@ def test_a_finding_about_several_nodes_has_the_dollars_of_removing_them_together
     assert (held.nodes, held.price_per_hour, held.is_upper_bound) == (3, pytest.approx(0.8), True)
 
 
-def test_a_large_cluster_names_the_key_that_computes_the_next_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert FindingCode.NEXT not in found_in()  # soon to be worked out
+def test_a_large_cluster_shows_the_key_that_computes_the_next_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert FindingCode.NEXT not in found_in()  # soon to be computed
     monkeypatch.setattr(upcoming, "MOST_NODES_FOR_NEXT", 0)
     asked = found_in()[FindingCode.NEXT]
     assert (asked.manner, asked.objects, asked.key) == (Manner.ON_REQUEST, (), "6 n")
