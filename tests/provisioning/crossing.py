@@ -1,7 +1,7 @@
-"""Seeded crosses of scenarios that others wrote: fields of one grafted onto objects of another.
+"""Random combinations ("crosses") of golden scenarios: fields of one grafted onto objects of another.
 
-Each golden holds one or two rare features; crossed, features meet that nobody thought of together. Karpenter's own
-code says what comes of them, so nothing has to be predicted.
+Each golden has one or two rare features; a cross combines features that no author combined. Karpenter's own code
+provides the expected answers. Equal seeds give equal crosses.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _KEPT: Final = {
     ("metadata", "name"), ("metadata", "namespace"), ("metadata", "uid"), ("spec", "nodeName"), ("spec", "providerID"),
     ("status", "providerID"), ("status", "nodeName"), ("spec", "volumeName"), ("spec", "template", "metadata"),
 }  # fmt: skip
-"""What says which object it is, or which it belongs to."""
+"""Fields that identify an object or its owner; they are never changed."""
 _ONCE: Final = ("Namespace", "EC2NodeClass", "NodePool", "Node", "NodeClaim", "StorageClass", "CSINode")
-"""Kinds of which a second object of one name is the first."""
+"""Kinds whose objects are identified by name, so that a second one of a name is dropped."""
 _ADOPTED: Final = (
     "DaemonSet", "PodDisruptionBudget", "NodeOverlay", "Pod", "Service", "PersistentVolumeClaim", "CSINode",
 )  # fmt: skip
@@ -61,7 +61,7 @@ _TWISTS: Final[Mapping[str, Sequence[Any]]] = {
     "creationTimestamp": ("2026-11-20T09:00:00Z", "2026-11-20T11:59:50Z", "2026-10-01T00:00:00Z"),
     "lastPodEventTime": ("2026-11-20T09:00:00Z", "2026-11-20T11:52:00Z"), "provisioner": ("ebs.csi.aws.com", "other"),
 }  # fmt: skip
-"""Values that a field may have as well."""
+"""Alternative values by field."""
 _SETTINGS: Final = (("PREFERENCE_POLICY", ("Ignore", "Respect")), ("MIN_VALUES_POLICY", ("BestEffort", "Strict")))
 GATES: Final = ("SpotToSpotConsolidation=true", "NodeOverlay=true", "ReservedCapacity=false", "StaticCapacity=true")
 NEWER_GATES: Final = (
@@ -70,7 +70,7 @@ NEWER_GATES: Final = (
 
 
 def _zoned(node: Any) -> Any:
-    """Return a document with all zones called alike."""
+    """Return a document with zone names made uniform, so that scenarios share zones."""
     if isinstance(node, list):
         return [_zoned(item) for item in node]
     if not isinstance(node, dict):
@@ -84,7 +84,7 @@ def _zoned(node: Any) -> Any:
 
 
 def _identify(thing: Json) -> None:
-    """Give an object the uid that goes with its name, and its owners theirs: Karpenter keeps what it knows by uid."""
+    """Derive the uids of an object and its owners from their names, because Karpenter stores state by uid."""
     meta = thing["metadata"]
     meta["uid"] = _uid(thing["apiVersion"], thing["kind"], meta.get("namespace"), meta["name"])
     for owner in meta.get("ownerReferences") or ():
@@ -110,20 +110,20 @@ class Stock:
 
 
 def stock(*, newer: bool) -> Stock:
-    """Return the goldens that show one rule each; with those of 1.15."""
+    """Return the goldens of single rules, with those of 1.15 if asked."""
     names = SOURCES + (NEWER_SOURCES if newer else ())
     snapshots = [scenario["snapshot"] for name in names for scenario in scenarios(GOLDENS / f"{name}.jsonl.gz")]
     return Stock([item for item in snapshots if _is_askable(item)])
 
 
 def _is_askable(snapshot: Json) -> bool:
-    """Return whether the oracle shows a scenario as a running Karpenter would: it forgets buffers between methods."""
+    """Return whether the oracle answers as a running Karpenter would; it forgets buffers between methods."""
     gates = (snapshot.get("settings") or {}).get("FEATURE_GATES", "")
     return snapshot["capturedAt"] == NOW and bool(snapshot.get("instanceTypes")) and "CapacityBuffer=true" not in gates
 
 
 class Cross:
-    """One snapshot in the making."""
+    """A snapshot under construction."""
 
     def __init__(self, seed: str, source: Stock, *, newer: bool) -> None:
         self.r = random.Random(seed)
@@ -143,7 +143,7 @@ class Cross:
 
     # -- whole scenarios ---------------------------------------------------------------------------------------------
     def _join(self, base: Json, other: Json) -> None:
-        """Put another scenario's objects beside those that are there."""
+        """Add another scenario's objects."""
         taken = {
             (manifest["kind"], manifest["metadata"].get("namespace"), manifest["metadata"]["name"])
             for manifest in base["objects"]
@@ -181,7 +181,7 @@ class Cross:
         return self.r.choice(result) if result else None
 
     def graft(self, base: Json) -> None:
-        """Give an object a field as another of its kind has it."""
+        """Copy a field from another object of the same kind."""
         kinds = self.r.choice((("Pod",), ("Pod",), ("NodePool",), ("Node", "NodeClaim"), ("NodeClaim",), ()))
         thing = self._pick(base, kinds)
         if thing is not None and (donors := self.source.objects[thing["kind"]]):
@@ -201,7 +201,7 @@ class Cross:
             return
 
     def _paths(self, donor: Json) -> Iterator[tuple[str, ...]]:
-        """Yield ways into an object at random, never into its lists."""
+        """Yield random paths into an object, but never into its lists."""
         for _ in range(20):
             node: Any = donor
             path: tuple[str, ...] = ()
@@ -223,7 +223,7 @@ class Cross:
         return other
 
     def graft_type(self, base: Json) -> None:
-        """Give an instance type a field of another's."""
+        """Copy a field from another instance type."""
         thing, donor = self.r.choice(base["instanceTypes"]), self.r.choice(self.source.types)
         key = self.r.choice(("capacity", "overhead", "offerings", "offerings", "requirements"))
         if key == "requirements":
@@ -237,7 +237,7 @@ class Cross:
             self._agree(thing)
 
     def _agree(self, thing: Json) -> None:
-        """Let a type's requirements name what its offerings hold."""
+        """Set a type's requirements to the values of its offerings."""
         for requirement in thing["requirements"]:
             values = {
                 value
@@ -255,7 +255,7 @@ class Cross:
             base["instanceTypes"].append(donor)
 
     def adopt(self, base: Json) -> None:
-        """Take in an object of another scenario."""
+        """Add an object of another scenario."""
         donors = self.source.objects[self.r.choice(_ADOPTED)]
         if not donors:
             return
@@ -271,7 +271,7 @@ class Cross:
         base["objects"].append(thing)
 
     def repeat(self, base: Json) -> None:
-        """Make several of a pod."""
+        """Add copies of a pod."""
         thing = self._pick(base, ("Pod",))
         for _ in range(self.r.choice((1, 2, 3, 6)) if thing else 0):
             again = copy.deepcopy(thing)
@@ -280,7 +280,7 @@ class Cross:
             base["objects"].append(again)
 
     def resize(self, base: Json) -> None:
-        """Give a container other requests."""
+        """Change a container's requests."""
         thing = self._pick(base, ("Pod", "DaemonSet"))
         if thing is None:
             return
@@ -290,7 +290,7 @@ class Cross:
         self.r.choice(containers)["resources"] = {"requests": wanted}
 
     def move(self, base: Json) -> None:
-        """Bind a pod to a node, or take it off."""
+        """Bind a pod to a node, or unbind it."""
         thing, node = self._pick(base, ("Pod",)), self._pick(base, ("Node",))
         if thing is None or node is None:
             return
@@ -317,7 +317,7 @@ class Cross:
                            "lastTransitionTime": "2026-11-20T10:00:00Z"})  # fmt: skip
 
     def ripen(self, base: Json) -> None:
-        """Make every node one that may be disrupted."""
+        """Make every node disruptable."""
         for thing in base["objects"]:
             if thing["kind"] == "NodeClaim":
                 for kind in ("Launched", "Registered", "Initialized", "Consolidatable"):
@@ -328,7 +328,7 @@ class Cross:
                 thing["spec"].setdefault("disruption", {})["budgets"] = [{"nodes": "100%"}]
 
     def drop(self, base: Json) -> None:
-        """Take a field or a label away."""
+        """Remove a field or a label."""
         thing = self._pick(base, ("Pod", "NodeClaim", "Node", "NodePool"))
         if thing is None:
             return
@@ -341,7 +341,7 @@ class Cross:
             del node[self.r.choice(keys)]
 
     def twist(self, base: Json) -> None:
-        """Change values of fields, wherever they are in an object or an instance type."""
+        """Change the values of some fields, at any depth of an object or instance type."""
         things = [*base["objects"], *base["instanceTypes"]]
         kind = self.r.choice(("Pod", "NodePool", "Node", "NodeClaim", "", ""))
         chosen = [thing for thing in things if thing.get("kind") == kind] if kind else things
@@ -357,7 +357,7 @@ class Cross:
                 node[key] = str(chosen) if key == "price" and isinstance(node[key], str) else chosen
 
     def _spots(self, node: Any, *, of_offering: bool = False) -> Iterator[tuple[Json, str]]:
-        """Yield places that may be changed; offerings name their zone, capacity type and reservation."""
+        """Yield the changeable (container, key) pairs; requirements of offerings are never changed."""
         if isinstance(node, dict):
             for key, value in node.items():
                 is_rule = key == "operator" and "key" in node and "effect" not in node and "value" not in node
@@ -372,7 +372,7 @@ class Cross:
                 yield from self._spots(item, of_offering=of_offering)
 
     def _requirement(self, key: str) -> Json:
-        """Return another rule about a label."""
+        """Return a new requirement for a label."""
         values = sorted(
             {
                 value

@@ -1,4 +1,4 @@
-"""Compares decisions with Karpenter's own code, ties taken into account."""
+"""Compares decisions with those of Karpenter's own code, which breaks ties at random."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from karptui.provisioning.topology_spec import TopologyKind
 
 Json = dict[str, Any]
 ASK_AGAIN = (2, 6, 16, 24)
-"""How often Karpenter is asked again, in one go each, before an answer that it has not given counts as wrong: it breaks
-ties at random."""
+"""Sizes of the batches of further Karpenter runs, before an answer that none has given counts as wrong.
+
+Karpenter breaks ties at random, so its answers vary."""
 
 
 def ask(oracle: str, files: Sequence[Path]) -> list[Json]:
@@ -34,7 +35,7 @@ def ask(oracle: str, files: Sequence[Path]) -> list[Json]:
 
 
 def tidy(text: str) -> str:
-    """Drop the numbers that stand for nodes to come: Karpenter counts them per process."""
+    """Drop the numbers of future nodes, which Karpenter counts per process."""
     return re.sub(
         r"hostname-placeholder-\d+", "hostname-placeholder", re.sub(r"hostname-placeholder-\d+: \d+(, )?", "", text)
     )
@@ -57,14 +58,14 @@ def _claim(claim: Json) -> Json:
 
 
 def decision(provisioning: Json) -> str:
-    """Return a decision in a form that can be compared, without the words of errors."""
+    """Return a decision in comparable form, without error messages."""
     claims = sorted(json.dumps(_claim(claim), sort_keys=True) for claim in provisioning["newNodeClaims"])
     nodes = sorted([node["name"], sorted(node["pods"])] for node in provisioning["existingNodes"])
     return json.dumps([claims, nodes, sorted(provisioning["podErrors"])])
 
 
 def shape(provisioning: Json) -> str:
-    """Return a decision without which domain and which of several pods alike: what chance leaves as it is."""
+    """Return the parts of a decision that do not depend on chance: no domains, no names of equal pods."""
     claims = sorted([claim["nodePool"], len(claim["pods"])] for claim in provisioning["newNodeClaims"])
     nodes = sorted([node["name"], len(node["pods"])] for node in provisioning["existingNodes"])
     return json.dumps([claims, nodes, len(provisioning["podErrors"])])
@@ -75,7 +76,7 @@ def words(provisioning: Json) -> dict[str, str]:
 
 
 class Karpenter:
-    """Karpenter's answers to one snapshot; asked again only as far as needed."""
+    """Karpenter's answers to one snapshot; it runs again only if needed."""
 
     def __init__(self, oracle: str, file: Path, first: Json) -> None:
         self._oracle = oracle
@@ -92,7 +93,7 @@ class Karpenter:
             yield from new
 
     def difference(self, ours: Json) -> str:
-        """Return how an answer differs from all that Karpenter gives, empty if it gives it too."""
+        """Return how our answer differs from all of Karpenter's ("decision" or "words"), or an empty string."""
         if self.refuses:
             return ""
         same = []
@@ -106,14 +107,14 @@ class Karpenter:
         return "" if all(_is_mix(text, [item[key] for item in same]) for key, text in words(ours).items()) else "words"
 
     def has_shape(self, ours: Json) -> bool:
-        """Return whether an answer has the shape of one that Karpenter gave."""
+        """Return whether our answer has the shape of one of Karpenter's."""
         return shape(ours) in map(shape, self._asked)
 
 
 def _is_mix(text: str, texts: Sequence[str]) -> bool:
-    """Return whether a pod's error is made of reasons that Karpenter gives for it, in as many parts.
+    """Return whether a pod's error combines reasons of Karpenter's errors, in the same number of parts.
 
-    Of several rules that fail in a NodePool it names any one, so that few of the possible combinations come up.
+    If several rules fail in a NodePool, Karpenter names any one, so the runs show few of the possible combinations.
     """
     parts = [text.split("; ") for text in texts]
     mine = text.split("; ")
@@ -121,7 +122,7 @@ def _is_mix(text: str, texts: Sequence[str]) -> bool:
 
 
 def thrown(decide: Callable[[], Solution], times: int) -> Iterator[Json]:
-    """Yield our answers with ties broken by dice in every attempt, as Karpenter breaks them."""
+    """Yield our answers with ties broken at random in every attempt, as in Karpenter."""
     refresh = StageMemory.refresh
 
     def forget(stage_memory: StageMemory, topology: Topology) -> None:
@@ -146,6 +147,6 @@ def thrown(decide: Callable[[], Solution], times: int) -> Iterator[Json]:
 
 
 def _pick(dice: random.Random, choice: DomainChoice, kind: TopologyKind) -> frozenset[str]:
-    """Return a domain; the first pod of a self-affine group leaves its claim one or two."""
+    """Return a random domain, or sometimes two for the first pod of a self-affine group."""
     count = 2 if kind is TopologyKind.AFFINITY and dice.random() < 0.5 else 1
     return frozenset(dice.sample(choice.equals, count))

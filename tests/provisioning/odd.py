@@ -1,4 +1,4 @@
-"""A snapshot that is made odd: what may be picked of it, and put beside."""
+"""A snapshot to add oddities to, with helpers to pick and add objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESERVATION: Final = "karpenter.k8s.aws/capacity-reservation-id"
 
 
 class Odd:
-    """What may be done to one snapshot."""
+    """A snapshot under change."""
 
     def __init__(self, chance: random.Random, base: Json, *, newer: bool) -> None:
         self.r = chance
@@ -25,7 +25,7 @@ class Odd:
         self.serial = 0
 
     def some(self, kind: str) -> Json:
-        """Return an object of a kind; a thing of its own, that nobody sees, where there is none."""
+        """Return a random object of a kind, or an empty dummy that is not part of the snapshot."""
         result = [manifest for manifest in self.base["objects"] if manifest["kind"] == kind]
         return self.r.choice(result) if result else {"metadata": {}, "spec": {}, "status": {}}
 
@@ -56,7 +56,7 @@ class Odd:
         return choice
 
     def values(self, key: str) -> list[str]:
-        """Return the values that types have of a label."""
+        """Return the values of a label of the instance types."""
         result = {
             value
             for instance_type in self.base["instanceTypes"]

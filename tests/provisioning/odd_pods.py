@@ -185,7 +185,7 @@ def spread(o: Odd) -> None:
         if o.r.random() < 0.5 and not (name == "minDomains" and rule["whenUnsatisfiable"] == "ScheduleAnyway"):
             rule[name] = value
     if rule.get("labelSelector") is None:
-        rule.pop("matchLabelKeys", None)  # the API refuses them without a selector
+        rule.pop("matchLabelKeys", None)  # the API rejects them without a selector
     rules = pod["spec"].setdefault("topologySpreadConstraints", [])
     rules.append(rule)
     for other in o.r.sample(o.base["objects"], min(len(o.base["objects"]), 8)):

@@ -1,4 +1,4 @@
-"""Oddities of NodePools and what is for sale: prices, amounts, limits, minimums, budgets."""
+"""Oddities of NodePools and instance types: prices, amounts, limits, minimums, budgets."""
 
 from __future__ import annotations
 

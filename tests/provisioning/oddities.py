@@ -1,7 +1,7 @@
-"""Seeded oddities on top of a snapshot: values that the API allows and that nobody writes first.
+"""Seeded oddities added to a snapshot: values that the API allows but authors of tests rarely write.
 
-Fractions of a byte, offerings that are of any capacity type but one, cron strings with zones, volumes without a class,
-ports of one number and several addresses, minimums of several keys… Karpenter's own code says what comes of them.
+For example fractions of a byte, offerings of every capacity type except one, cron strings with time zones, volumes
+without a class, equal ports on several addresses, minValues of several keys. Karpenter's code gives the answers.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tests.provisioning.crossing import Json
 from tests.provisioning.odd import Odd
 
 STEPS: Final[Sequence[Callable[[Odd], None]]] = (*odd_pools.STEPS, *odd_pods.STEPS, *odd_nodes.STEPS)
-"""Whatever makes a snapshot odd."""
+"""All functions that add an oddity."""
 
 
 def odd(seed: str, base: Json, *, version: str = "", steps: Sequence[Callable[[Odd], None]] = STEPS) -> Json:
-    """Return a snapshot with oddities; the same for the same seed and snapshot."""
+    """Return a snapshot with oddities; equal seeds and snapshots give equal results."""
     document: Json = json.loads(json.dumps(base))
     chance = random.Random(seed)
     oddities = Odd(chance, document, newer=version.startswith("1.15"))

@@ -1,4 +1,4 @@
-"""Nodes, what runs on them, and daemons of the seeded snapshots."""
+"""Nodes, their pods, and DaemonSets of the seeded snapshots."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def node_taints(s: Scenario, state: str, template: Json) -> list[Json]:
 
 
 def make_node(s: Scenario, i: int) -> None:
-    """Add a node in one of the states that a node can be in, with its pods."""
+    """Add a node in a random state, with its pods."""
     it, pool = s.r.choice(s.types), s.r.choice(s.pools)
     name, state = f"node-{i}", s.pick(*STATES)
     zone = it["offerings"][0]["requirements"][1]["values"][0]
@@ -147,7 +147,7 @@ def make_claim(s: Scenario, name: str, labels: Json, *, pool: Json, it: Json, pr
 
 
 def fill(s: Scenario, i: int, node: str) -> None:
-    """Pods that run on a node, or have ended there."""
+    """Add pods that run or have ended on a node."""
     for k in range(s.pick(0, 1, 2, 4)):
         app, namespace = s.pick(*APPS), s.pick(*NAMESPACES)
         phase = s.pick("Running", "Running", "Running", "Succeeded", "Pending")

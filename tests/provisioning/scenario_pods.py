@@ -180,7 +180,7 @@ def tolerations(s: Scenario) -> list[Json]:
 
 
 def constraints(s: Scenario, app: str) -> Json:
-    """What pods of one workload ask of nodes and of each other."""
+    """Scheduling constraints of a workload's pods."""
     spec: Json = {}
     affinity: Json = {}
     if s.chance(0.2):
@@ -242,7 +242,7 @@ def make_pods(s: Scenario) -> None:
 
 
 def make_crowd(s: Scenario) -> None:
-    """So many claims that their order is that of Go's unstable sort."""
+    """Add enough pods that the order of new claims depends on Go's unstable sort."""
     term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "crowd"}}}
     alone = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     for i in range(s.pick(62, 90)):

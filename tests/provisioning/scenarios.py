@@ -1,8 +1,8 @@
-"""Seeded snapshots of everything that bears on provisioning, small enough to think about when an answer differs.
+"""Seeded snapshots with every input of provisioning, small enough to analyse if an answer differs.
 
-They hold what a load generator leaves out: sidecars, gates, resizes, pod-level requests, overhead, matchLabelKeys,
-namespace selectors, custom labels, static and unready NodePools, nodes in every state, volumes of every kind, buffers
-and overlays.
+Unlike those of a load generator they have sidecars, scheduling gates, resizes, pod-level requests, overhead,
+matchLabelKeys, namespace selectors, custom labels, static and unready NodePools, nodes in every state, volumes of
+every kind, buffers and overlays.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def req(key: str, operator: str, *values: str, min_values: int | None = None) ->
 
 
 class Scenario:
-    """One snapshot in the making."""
+    """A snapshot under construction."""
 
     def __init__(self, seed: int) -> None:
         self.r = random.Random(seed)
@@ -76,7 +76,7 @@ class Scenario:
 
 
 def make_types(s: Scenario) -> None:
-    """A handful of types: equal prices, labels that do not exist, excluded values, offerings that are gone."""
+    """Add some types: with equal prices, missing labels, excluded values, unavailable offerings."""
     holds_reservations = s.chance(0.25)
     for i in range(s.r.randint(2, 9)):
         cpu = s.pick(1, 2, 2, 4, 8, 16)
@@ -149,7 +149,7 @@ POOL_REQUIREMENTS: list[Callable[[Scenario], Json]] = [
 
 
 def fix(requirement: Json) -> Json:
-    """Drop the values of operators that take none."""
+    """Drop the values of operators without values."""
     if requirement["operator"] in ("Exists", "DoesNotExist"):
         requirement.pop("values", None)
     return requirement
@@ -225,7 +225,7 @@ def settings_of(s: Scenario) -> dict[str, str]:
 
 
 def scenario(seed: int) -> Json:
-    """Return one snapshot; the same for the same seed."""
+    """Return a snapshot; equal seeds give equal snapshots."""
     from tests.provisioning.scenario_nodes import make_daemonsets, make_nodes
     from tests.provisioning.scenario_pods import make_pods
     from tests.provisioning.scenario_storage import make_buffers, make_overlays, make_storage

@@ -46,7 +46,7 @@ class TestLabels:
         (label(GPU, "Gt", "2"), ["any", "not2", "open"]),
         (label("unknown", "In", "x"), ["small", "large", "any", "not2", "open"]),
     ])  # fmt: skip
-    def test_types_that_a_requirement_leaves(self, wanted: Requirement, meeting: list[str]) -> None:
+    def test_types_compatible_with_a_requirement(self, wanted: Requirement, meeting: list[str]) -> None:
         catalogue = Catalogue(TYPES)
         assert names(catalogue, catalogue.meeting(wanted)) == meeting
         assert names(catalogue, catalogue.compatible([wanted])) == meeting
@@ -57,13 +57,13 @@ class TestLabels:
         )
         assert Catalogue([twice]).meeting(label(GPU, "In", "1")) == 0
 
-    def test_values_count_excluded_ones_too(self) -> None:
+    def test_value_masks_include_excluded_values(self) -> None:
         masks = dict(Catalogue(TYPES).keys[GPU].value_masks())
         assert masks == {"1": 0b00010, "2": 0b01010}
 
 
 class TestRoom:
-    def test_types_with_room(self) -> None:
+    def test_types_that_fit_requests(self) -> None:
         catalogue = Catalogue(TYPES)
         assert names(catalogue, catalogue.fitting_rows([("cpu", 4 * CORE), ("memory", 0), ("none", 0)])) == [
             "large", "any", "not2", "open",
@@ -85,7 +85,7 @@ def override(cpu: str, **fields: Any) -> Offering:
 
 
 class TestOfferings:
-    def test_offerings_may_change_what_is_allocatable(self) -> None:
+    def test_offerings_may_override_the_allocatable(self) -> None:
         plain = an_instance_type(name="plain", cpu="2", zones=["zb"])
         bigger = InstanceType(
             name="bigger",
@@ -115,17 +115,17 @@ class TestOfferings:
         ("Exists", (), False, True),
         ("DoesNotExist", (), False, False),
     ])  # fmt: skip
-    def test_any_possible_reservation_needs_capacity(
+    def test_offerings_that_may_be_reserved_need_capacity(
         self, operator: str, values: tuple[str, ...], is_reserved: bool, needs_room: bool
     ) -> None:
-        """Hold what ``CapacityType`` and ``Launchable`` of pkg/cloudprovider/types.go say of a capacity type."""
+        """Follows ``CapacityType`` and ``Launchable`` of pkg/cloudprovider/types.go."""
         offering = Offering(requirements=(a_requirement(CAPACITY_TYPE, operator, *values),), price_per_hour=1.0)
         index = Catalogue([InstanceType(name="t", requirements=(), capacity={}, offerings=(offering,))]).index
         assert (offering.is_reserved, offering.is_launchable(NEWEST)) == (is_reserved, not needs_room)
         assert (bool(index.reserved_kinds), bool(index.offering_kinds[0].roomy)) == (is_reserved, not needs_room)
         assert offering.is_launchable(RULES_1_14_1)
 
-    def test_lists_that_differ_in_capacity_alone_share_labels_and_offerings(self) -> None:
+    def test_lists_that_differ_only_in_capacity_share_an_index(self) -> None:
         types = tuple(TYPES)
         catalogue = catalogue_of(types)
         smaller = tuple(replace(instance_type, capacity=amounts({"cpu": "1", "pods": "3"})) for instance_type in types)
@@ -135,7 +135,7 @@ class TestOfferings:
         relabelled = (*types[:-1], replace(types[-1], requirements=(a_requirement(GPU, "Exists"),)))
         assert catalogue_of(relabelled).index is not catalogue.index
 
-    def test_a_memory_of_answers_does_not_grow_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_cache_of_answers_is_limited(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(type_index, "_MOST_KEPT", 2)
         catalogue = Catalogue(TYPES)
         for _ in range(2):

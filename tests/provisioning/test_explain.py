@@ -57,7 +57,7 @@ def explained(
 
 
 def refused(result: InstanceType) -> InstanceType:
-    """Return a type that EC2 refused to launch anywhere."""
+    """Return a type with every offering refused by EC2."""
     offerings = (replace(offering, is_available=False, error_code=UNFULFILLABLE) for offering in result.offerings)
     return replace(result, offerings=tuple(offerings))
 
@@ -67,7 +67,7 @@ def pool(explanation: PodExplanation, name: str = "general") -> PoolExplanation:
 
 
 class TestPools:
-    def test_a_pod_that_finds_a_place(self) -> None:
+    def test_a_schedulable_pod(self) -> None:
         explanation = explained(a_pod(cpu="1"))
         assert (explanation.place, explanation.is_new_claim) == ("general", True)
         assert pool(explanation).failed is None
@@ -80,7 +80,7 @@ class TestPools:
         explanation = explained(a_pod(cpu="1"), a_nodepool(limits=amounts({"cpu": "2"})))
         assert (explanation.place, pool(explanation).failed, pool(explanation).rejection) == ("general", None, None)
 
-    def test_a_request_beyond_all_measure_has_a_nearest_miss(self) -> None:
+    def test_a_huge_request_has_a_nearest_miss(self) -> None:
         nearest = pool(explained(a_pod(cpu="1e999"))).nearest
         assert nearest is not None
         assert nearest.shortages[0].resource == "cpu"
@@ -102,7 +102,7 @@ class TestPools:
         ]
         assert not explanation.place
 
-    def test_labels_that_cost_types(self) -> None:
+    def test_requirements_that_exclude_types(self) -> None:
         general = a_nodepool(
             requirements=(
                 a_requirement(CAPACITY_TYPE, "In", "on-demand"),
@@ -116,7 +116,7 @@ class TestPools:
         assert [(cost.requirement, cost.meeting) for cost in arm.label_costs] == [("kubernetes.io/arch In [arm64]", 0)]
         assert arm.nearest is None
 
-    def test_gates_are_passed_in_order(self) -> None:
+    def test_pools_fail_at_the_first_gate(self) -> None:
         heavy = a_nodepool(name="heavy", weight=9, taints=(DEDICATED,))
         limited = a_nodepool(name="limited", weight=5, limits=amounts({"cpu": "1"}))
         full = a_nodepool(name="full", weight=4, limits=amounts({"nodes": "0"}))
@@ -141,7 +141,7 @@ class TestPools:
         ({"requirements": (a_requirement(ZONE, "In", "mars"),)}, "no compatible instance type is available"),
         ({"requirements": (a_requirement("node.kubernetes.io/instance-type", "Exists", min_values=3),)}, "minValues"),
     ])  # fmt: skip
-    def test_pools_that_take_no_part(self, fields: dict[str, Any], why: str) -> None:
+    def test_excluded_pools_show_the_reason(self, fields: dict[str, Any], why: str) -> None:
         explanation = pool(explained(a_pod(), a_nodepool(name="beside"), a_nodepool(**fields)))
         assert why in explanation.takes_no_part
         assert (explanation.position, explanation.failed) == (-1, None)
@@ -153,7 +153,7 @@ class TestPools:
         ("1", {ZONE: "us-east-1b"}, [DEDICATED], "gpu"),
         ("1", {"team": "b"}, [DEDICATED], "gpu-b"),
     ])  # fmt: skip
-    def test_a_tainted_pool_is_nearest_only_if_it_would_take_the_devices(
+    def test_a_tainted_pool_is_nearest_only_if_it_offers_the_devices(
         self, devices: str, selected: dict[str, str], tolerated: list[Taint], nearest: str
     ) -> None:
         gpu = replace(an_instance_type(name="gpu"), capacity={**TYPES[0].capacity, **amounts({"nvidia.com/gpu": "1"})})
@@ -167,7 +167,7 @@ class TestPools:
         pod = a_pod(requests={"nvidia.com/gpu": devices}, node_selector=selected, tolerations=tolerations)
         assert present(furthest(explained(pod, *pools, types=[*TYPES, gpu]))).nodepool == nearest
 
-    def test_types_that_ec2_refused_come_first(self) -> None:
+    def test_types_refused_by_ec2_are_the_nearest_miss(self) -> None:
         tainted = a_nodepool(name="tainted", weight=9, taints=(DEDICATED,))
         large = [a_requirement("node.kubernetes.io/instance-type", "In", "large")]
         types = [refused(instance_type) if instance_type.name == "large" else instance_type for instance_type in TYPES]
@@ -186,12 +186,12 @@ class TestPools:
         assert explanation.rejection.unmet_min_values == (("node.kubernetes.io/instance-type", 1),)
         assert explanation.types_left[-1].count == 1
 
-    def test_pods_that_are_not_of_the_run(self) -> None:
+    def test_explaining_a_pod_of_another_run_is_an_error(self) -> None:
         solution = solve(prepare(Inventory(pods=(a_pod(),), nodepools=(a_nodepool(),)), TYPES, Settings(), NOW_NS))
         with pytest.raises(LookupError, match="other"):
             explain(solution, a_pod(name="other"))
 
-    def test_waiting_for_reserved_capacity(self) -> None:
+    def test_a_pod_pending_for_reserved_capacity(self) -> None:
         reserved = Offering(
             requirements=(a_requirement(CAPACITY_TYPE, "In", "reserved"), a_requirement(RESERVATION_ID, "In", "cr-1")),
             price_per_hour=0.0,
@@ -294,7 +294,7 @@ class TestNodes:
         assert (refusal.gate, refusal.reason) == (PlacementGate.VOLUMES, "more volumes than a driver can attach")
 
     @pytest.mark.parametrize("key", [ZONE, HOSTNAME])
-    def test_a_volume_elsewhere(self, key: str) -> None:
+    def test_a_volume_in_another_zone(self, key: str) -> None:
         volume = PersistentVolume(
             name="pv",
             csi_driver="ebs.csi.aws.com",
@@ -307,7 +307,7 @@ class TestNodes:
         ]
         assert explanation.place == ("general" if key == ZONE else "")
 
-    def test_pods_that_leave_a_node_without_their_volume(self) -> None:
+    def test_pods_of_a_deleting_node_whose_volume_is_missing(self) -> None:
         going: dict[str, Any] = {
             "nodes": (a_node(), a_node(name="node-2")),
             "nodeclaims": (a_nodeclaim(deletion_ns=NOW_NS), a_nodeclaim(name="c2", node="node-2")),
@@ -323,7 +323,7 @@ class TestNodes:
         )
         assert isinstance(pool(explained(free, **going)).rejection, RequirementsUnmet)
 
-    def test_nodes_that_are_taken_away(self) -> None:
+    def test_removed_nodes_reject_pods(self) -> None:
         inventory = Inventory(
             pods=(a_pod(cpu="1"),), nodepools=(a_nodepool(),), nodes=(a_node(),), nodeclaims=(a_nodeclaim(),)
         )
@@ -332,7 +332,7 @@ class TestNodes:
         [refusal] = explain(solution, inventory.pods[0]).nodes
         assert refusal.reason == "it is removed"
 
-    def test_nodes_that_the_pod_does_not_get(self) -> None:
+    def test_nodes_that_reject_a_pod(self) -> None:
         two: dict[str, Any] = {
             "nodes": (a_node(), a_node(name="node-2")),
             "nodeclaims": (a_nodeclaim(), a_nodeclaim(name="c2", node="node-2")),
@@ -355,7 +355,7 @@ class TestDefaultSpread:
         ((DEDICATED,), "; only batch does, whose taint dedicated=x:NoSchedule it does not tolerate"),
         ((), None),
     ])  # fmt: skip
-    def test_a_tainted_nodepool_that_alone_launches_where_a_spread_demands_it_is_named(
+    def test_the_only_nodepool_of_a_required_zone_is_named_if_it_is_tainted(
         self, taints: tuple[Taint, ...], end: str | None
     ) -> None:
         spread = (TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB),)

@@ -21,7 +21,7 @@ CASES = re.findall(r"```console\n\$ karptui ([^\n]+)\n(.*?)```", PAGE.read_text(
 
 
 def differs(scenario: dict[str, Any], folder: Path) -> str:
-    """Return how our answer differs from every one that Karpenter gave, empty if it is one of them."""
+    """Return how our answer differs from all of Karpenter's, or an empty string."""
     ours = solve(load(scenario["snapshot"], folder)).as_json()
     theirs = [item["provisioning"] for item in (scenario["expected"], *scenario.get("alternatives", ()))]
     same = [their for their in theirs if decision(their) == decision(ours)]
@@ -31,7 +31,7 @@ def differs(scenario: dict[str, Any], folder: Path) -> str:
 
 
 def rules() -> Iterator[Any]:
-    """Yield each scenario as its line, which takes a tenth of the room."""
+    """Yield each scenario as undecoded JSON, which takes a tenth of the memory."""
     for path in (
         GOLDENS / "rules" / "rules-provisioning.jsonl.gz",
         GOLDENS / "rules" / "rules-provisioning-pv.jsonl.gz",
@@ -43,7 +43,7 @@ def rules() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("line", rules())
-def test_rule(line: bytes) -> None:
+def test_scenario_of_a_rule_matches_karpenter(line: bytes) -> None:
     scenario = json.loads(line)
     assert differs(scenario, GOLDENS / "rules") == "", scenario["rule"]
 
@@ -57,7 +57,7 @@ def differing(path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_family(family: str) -> None:
+def test_scenarios_of_a_family_match_karpenter(family: str) -> None:
     assert differing(GOLDENS / "karpenter-1.14.1" / f"{family}.jsonl.gz") == {}
 
 
@@ -66,11 +66,11 @@ def test_family(family: str) -> None:
     pytest.param("found-1.15.0/volumes-and-costs", id="static, unready and deleted NodePools give no volume limits"),
     pytest.param("kinds", id="seeded scenarios of every kind"),
 ])  # fmt: skip
-def test_further_scenarios(name: str) -> None:
+def test_further_scenarios_match_karpenter(name: str) -> None:
     assert differing(GOLDENS / f"{name}.jsonl.gz") == {}
 
 
-def test_there_are_cases() -> None:
+def test_every_case_of_the_docs_is_shown() -> None:
     assert len(CASES) == 6
     used = {Path(words.split()[-1]).name for words, _ in CASES}
     assert used == {path.name for path in (ROOT / "docs" / "cases").iterdir()}

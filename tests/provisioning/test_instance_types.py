@@ -97,7 +97,7 @@ def test_each_type_is_counted_at_the_first_filter_that_rules_it_out() -> None:
     assert result.left[0].daemon_pods == 2
 
 
-def test_ranks_share_a_place_at_one_price() -> None:
+def test_types_of_equal_price_share_a_rank() -> None:
     result = types_of_pool(
         a_type("a", price=2.0), a_type("b", price=1.0), a_type("c", price=1.0), a_type("d", price=3.0)
     )
@@ -158,7 +158,7 @@ def test_min_values_that_cannot_be_met() -> None:
     assert types_of_pool(a_type("a"), pool=pool, settings=lenient).why_not == ""
 
 
-def test_exhausted_limits_are_the_reason() -> None:
+def test_types_are_excluded_by_exhausted_limits() -> None:
     pool = builders.a_nodepool(limits=builders.amounts({"nvidia.com/gpu": "1"}))
     node = builders.a_node(allocatable={"nvidia.com/gpu": "2"})
     result = types_of_pool(
@@ -223,7 +223,7 @@ def test_used_and_remaining_limits() -> None:
     assert leaving.used["nodes"] == 10**9
 
 
-def test_types_are_read_again_only_if_an_input_changes() -> None:
+def test_types_are_computed_again_only_if_an_input_changes() -> None:
     pool, types = builders.a_nodepool(limits=builders.amounts({"cpu": "100"})), (a_type("m.small"),)
     first, after_a_report, after_growth = (
         types_of_pool(*types, pool=pool, nodes=(builders.a_node(created_ns=created_ns, cpu=cpu),))
@@ -233,7 +233,7 @@ def test_types_are_read_again_only_if_an_input_changes() -> None:
     assert after_growth.remaining["cpu"] < first.remaining["cpu"]
 
 
-def test_the_first_daemonset_without_room() -> None:
+def test_the_first_daemonset_that_does_not_fit() -> None:
     daemonsets = tuple(builders.a_daemonset(name=name) for name in "abcd")
     result = types_of_pool(a_type("two", pods="2"), a_type("one", pods="1"), a_type("ten"), daemonsets=daemonsets)
     told = {item.key.partition("/")[2]: (item.one_too_many, item.excluded) for item in result.daemonsets}

@@ -66,7 +66,7 @@ ZONES = {**dict.fromkeys("abdefg", "us-east-1a"), **dict.fromkeys("ch", "us-east
             [a_pod(name="new", cpu="500m", memory="500Mi")],
             ["node-2"],
         ),
-        # Karpenter counts zones that its NodePools could open too; kube-scheduler does not know of them.
+        # Unlike Karpenter, kube-scheduler does not count zones that only NodePools could add.
         (
             [unmanaged("node-1", zone="us-east-1a")],
             [],
@@ -92,12 +92,14 @@ ZONES = {**dict.fromkeys("abdefg", "us-east-1a"), **dict.fromkeys("ch", "us-east
         *("spread by default", "spread by default over zones as well as hosts"),
     ],
 )
-def test_pods_are_placed(nodes: list[Any], running: list[Any], pods: list[Any], placed: list[str]) -> None:
+def test_nodes_that_pods_are_scheduled_to(
+    nodes: list[Any], running: list[Any], pods: list[Any], placed: list[str]
+) -> None:
     assert sorted(places(nodes, pods, tuple(running))) == placed
 
 
 def test_cordoned_and_not_ready_nodes_take_only_pods_that_tolerate_it() -> None:
-    """The taint may be missing: Kubernetes adds it a moment after the field or the condition."""
+    """The taint may be missing, because Kubernetes adds it a moment after the field or condition."""
     pods = [a_pod(name="a"), a_pod(name="b", tolerations=(Toleration(operator="Exists"),))]
     assert places([replace(unmanaged("node-1"), is_unschedulable=True)], pods) == ["", "node-1"]
     assert places([unmanaged("node-1", is_ready=False)], pods) == ["", "node-1"]
@@ -151,7 +153,7 @@ def a_claim(name: str, **fields: Any) -> PersistentVolumeClaim:
     return PersistentVolumeClaim(name=name, namespace="default", volume_name=f"pv-{name}", annotations=bound, **fields)
 
 
-def test_a_search_looks_at_some_nodes_and_the_next_goes_on_from_there() -> None:
+def test_each_search_checks_some_nodes_and_the_next_continues_there() -> None:
     assert [enough(nodes) for nodes in (60, 100, 150, 500, 5000, 10000)] == [60, 100, 100, 230, 500, 500]
     nodes = [unmanaged(f"node-{number:03}", cpu="1") for number in range(300)]
     texts = places(nodes, [a_pod(name=f"p{number}", cpu="900m") for number in range(2)])

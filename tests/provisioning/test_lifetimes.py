@@ -1,6 +1,6 @@
-"""What a decision took is free as soon as nobody looks at it: no cycle waits for the garbage collector.
+"""A decision's memory is freed with its last reference, because it contains no reference cycles.
 
-An application that keeps its large cluster out of the collector's observation runs it seldom.
+karptui runs the garbage collector rarely, so cycles would stay for long.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def no_collector() -> Iterator[None]:
 
 
 def cycles() -> Counter[str]:
-    """Return the kinds of our objects that only the collector can free."""
+    """Return the types and numbers of our objects that only the garbage collector can free."""
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         gc.collect()
@@ -49,7 +49,7 @@ def decide(seed: int) -> list[weakref.ref[Any]]:
     return [weakref.ref(item) for item in (prepared, solution.run, prepared.interner)]
 
 
-def test_a_decision_is_freed_with_its_last_reference_and_leaves_no_cycle(no_collector: None) -> None:
+def test_a_decision_is_freed_with_its_last_reference(no_collector: None) -> None:
     for seed in range(12):
         assert [reference() for reference in decide(seed)] == [None] * 3
     assert cycles() == Counter()

@@ -1,13 +1,18 @@
-"""Seeded comparison with Karpenter's own code, and with snapshots of one's own.
+"""Comparison with Karpenter's own code, on seeded snapshots and on the user's.
 
-Opt in with KARPTUI_ORACLE, the path of the program that runs Karpenter's code. KARPTUI_ORACLE_SCENARIOS says how many
-scenarios (200), KARPTUI_ORACLE_CROSSES how many crosses of scenarios (200), KARPTUI_ORACLE_ODDITIES how many scenarios
-with oddities (200), KARPTUI_ORACLE_SEED where their seeds begin (0), KARPTUI_ORACLE_VERSION which version of Karpenter
-the program runs (1.14.1), and KARPTUI_ORACLE_SNAPSHOTS names folders whose snapshots are compared too. Counts
-are printed. Karpenter breaks ties at random and reports any one of several failing rules, so it is asked again before
-an answer counts as wrong. Where ours says that chance had a part we throw dice too, and if none of our answers is one
-of Karpenter's the snapshot is counted apart; at least its shape has to be one of Karpenter's then: how many pods on
-which nodes and on how many claims of which NodePool.
+Opt in with KARPTUI_ORACLE, the path of the program that runs Karpenter's code. Further settings:
+
+    KARPTUI_ORACLE_SCENARIOS   number of scenarios (200)
+    KARPTUI_ORACLE_CROSSES     number of crosses of scenarios (200)
+    KARPTUI_ORACLE_ODDITIES    number of scenarios with oddities (200)
+    KARPTUI_ORACLE_SEED        first seed (0)
+    KARPTUI_ORACLE_VERSION     version of Karpenter that the program runs (1.14.1)
+    KARPTUI_ORACLE_SNAPSHOTS   folders with further snapshots to compare
+
+Counts are printed. Karpenter breaks ties at random and reports any one of several failing rules, so it runs again
+before an answer counts as wrong. If our answer reports ties, they are also broken at random many times. If still no
+answer matches, the snapshot is counted separately, and only the shape must match one of Karpenter's: the number of
+pods by node and by NodePool's claims.
 """
 
 from __future__ import annotations
@@ -38,13 +43,13 @@ SEEDED = {
 BATCH = 50
 CROSSED_SCENARIOS = 200
 THROWS = 200
-"""How often ties are broken anew before we give up finding an answer that Karpenter has given."""
+"""Maximum number of random tie-breaks to find an answer of Karpenter's."""
 
 needs_oracle = pytest.mark.skipif(not ORACLE, reason="KARPTUI_ORACLE is not set")
 
 
 class Tally:
-    """How many snapshots were compared, and what came of it."""
+    """Numbers of compared, refused and differing snapshots."""
 
     def __init__(self) -> None:
         self.total = self.refused = self.by_chance = 0
@@ -78,7 +83,7 @@ def assert_agree(files: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     for begin in range(0, len(files), BATCH):
         tally.compare(files[begin : begin + BATCH])
     with capsys.disabled():
-        print(tally)  # noqa: T201 - the counts are what it is run for
+        print(tally)  # noqa: T201 - the run is for these counts
     assert tally.differing == {}
 
 
@@ -98,14 +103,14 @@ def test_seeded_scenarios_match_karpenter(kind: str, tmp_path: Path, capsys: pyt
 
 
 def crossed_stock(*, newer: bool) -> Stock:
-    """Return scenarios of one rule each, and seeded ones beside them."""
+    """Return scenarios of single rules, and seeded ones."""
     return Stock([*stock(newer=newer).scenarios, *map(scenario, range(CROSSED_SCENARIOS))])
 
 
 @pytest.mark.oracle
 @needs_oracle
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)
-def test_own_snapshots_match_karpenter(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_snapshots_of_the_user_match_karpenter(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert_agree(sorted(folder.glob("*.json")), capsys)
 
 
@@ -115,7 +120,7 @@ def test_crosses_are_the_same_for_the_same_seed() -> None:
     assert crosses == again
 
 
-def test_every_oddity_shows_on_some_scenario_and_is_the_same_for_the_same_seed() -> None:
+def test_every_oddity_changes_some_scenario_and_depends_only_on_the_seed() -> None:
     bases = [json.loads(json.dumps(scenario(seed))) for seed in range(12)]
     idle = [step.__name__ for step in STEPS if all(_is_untouched(base, odd("1", base, steps=[step])) for base in bases)]
     assert idle == []

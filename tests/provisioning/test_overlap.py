@@ -54,7 +54,7 @@ def test_every_pod_is_assigned_to_the_heaviest_compatible_pool() -> None:
     assert result.pools["second"].shared_with == {"first": 4, "tainted": 1}
 
 
-def test_limits_and_preferences_decide_before_the_order_of_pools() -> None:
+def test_limits_and_preferences_come_before_the_order_of_pools() -> None:
     pools = (
         builders.a_nodepool(name="full", weight=100, limits=builders.amounts({"cpu": "1"})),
         builders.a_nodepool(name="no-nodes", weight=60, limits=builders.amounts({"nodes": "0"})),
@@ -72,7 +72,7 @@ def test_limits_and_preferences_decide_before_the_order_of_pools() -> None:
     assert (kind.pools, kind.goes_to) == (("heavy", "gpu"), "gpu")
 
 
-def test_pods_that_nothing_takes() -> None:
+def test_pods_that_fit_no_pool() -> None:
     result = overlap_of(
         builders.a_pod(name="huge", cpu="100"),
         builders.a_pod(name="choosy", node_selector={"karpenter.sh/nodepool": "another"}),
@@ -91,7 +91,7 @@ def test_host_ports_of_daemonsets() -> None:
     assert overlap_of(builders.a_pod(host_ports=port), pools=POOLS).none == 0
 
 
-def test_where_pods_run_now() -> None:
+def test_pools_that_pods_run_in_now() -> None:
     nodes = (builders.a_node(name="a", pool="second"), builders.a_node(name="b", pool=""))
     pods = [builders.a_pod(name=f"web-{i}", node=node) for i, node in enumerate(("a", "a", "b", "gone", ""))]
     result = overlap_of(*pods, pools=POOLS, nodes=nodes)
@@ -99,7 +99,7 @@ def test_where_pods_run_now() -> None:
     assert dict(kind.running) == {"second": 2, UNMANAGED: 2, PENDING: 1}
 
 
-def test_pods_of_one_template_are_one_kind() -> None:
+def test_pods_of_one_template_are_grouped() -> None:
     shared = builders.a_pod_template(owners=(builders.an_owner(),))
     daemon = builders.a_pod_template(owners=(builders.an_owner(kind="DaemonSet", name="agent"),))
     pods = [builders.a_pod(name=f"web-{i}", template=shared) for i in range(3)]
@@ -108,7 +108,7 @@ def test_pods_of_one_template_are_one_kind() -> None:
     assert kind.pods == 3
 
 
-def test_volumes_keep_pods_to_their_zone() -> None:
+def test_volumes_restrict_pods_to_their_zone() -> None:
     pools = tuple(
         builders.a_nodepool(
             name=zone[-1], requirements=(builders.a_requirement("topology.kubernetes.io/zone", "In", zone),)
@@ -129,7 +129,7 @@ def test_volumes_keep_pods_to_their_zone() -> None:
     assert {kind.example: kind.pools for kind in result.kinds} == {"default/disk": ("b",), "default/gone": ()}
 
 
-def test_steps_are_short() -> None:
+def test_each_step_covers_few_pods() -> None:
     pods = tuple(builders.a_pod(name=f"web-{i}") for i in range(2 * PODS_A_STEP + 1))
     held = Inventory(nodepools=POOLS, pods=pods)
     steps = list(overlap_steps(prepare(held, TYPES, SETTINGS, builders.NOW_NS)))

@@ -52,7 +52,7 @@ def prepared(*pods: Pod, **fields: Any) -> Prepared:
 
 
 def places(solution: Solution) -> dict[str, str]:
-    """Return by pod the node or NodePool it goes to."""
+    """Return the node or NodePool that each pod is scheduled to."""
     texts = {pod.key: filled.state.name for filled in solution.nodes for pod in filled.pods}
     return texts | {pod.key: claim.nodepool_name for claim in solution.claims for pod in claim.pods}
 
@@ -66,8 +66,8 @@ class TestResults:
             {"pod": "default/web-1", "topologyKey": ZONE, "domains": ["us-east-1a", "us-east-1b"]}
         ]
 
-    def test_among_equal_domains_a_fitting_one_is_chosen(self) -> None:
-        """Karpenter draws anew in every attempt, until it draws one."""
+    def test_a_fitting_domain_is_chosen_among_equal_ones(self) -> None:
+        """Karpenter draws a domain at each attempt, until one fits."""
         spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB)
         [instance_type] = [an_instance_type(name="small", cpu="2")]
         elsewhere = a_requirement(ZONE, "In", "us-east-1a")
@@ -83,8 +83,8 @@ class TestResults:
         assert places(solution) == {"default/web-1": "general"}
         assert [tie.domains for tie in solution.ties] == [("us-east-1b", "us-east-1a")]
 
-    def test_rules_on_one_key_choose_the_same_of_equal_domains(self) -> None:
-        """The one may be in either zone, the other only where there is no database yet."""
+    def test_rules_on_one_key_choose_a_common_domain(self) -> None:
+        """The spread allows either zone, the anti-affinity only the one without a database."""
         spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB)
         away = PodAffinityTerm(ZONE, LabelSelector((("app", "db"),)))
         database = a_pod(name="db", node="node-1", labels={"app": "db"})
@@ -92,7 +92,7 @@ class TestResults:
         cluster = prepared(database, pod, nodes=(a_node(),), nodeclaims=(a_nodeclaim(),))
         assert places(solve(cluster)) == {"default/web-1": "general"}
 
-    def test_counts_of_host_names_in_a_message_are_cut_at_25(self) -> None:
+    def test_messages_list_at_most_25_hostnames(self) -> None:
         nodes = tuple(a_node(name=f"n{i:02d}", cpu="10m") for i in range(30))
         claims = tuple(a_nodeclaim(name=f"c{i:02d}", node=f"n{i:02d}") for i in range(30))
         alone = a_pod(pod_affinity=(PodAffinityTerm(HOSTNAME, LabelSelector((("app", "db"),))),))
@@ -117,7 +117,7 @@ class TestResults:
         ]
 
     def test_a_label_defined_by_another_pod_readmits_refused_pods(self) -> None:
-        """Two nodes alike have no such label; where a pod may not have one of its values, another may have the rest."""
+        """Two equal nodes lack the label; a pod with NotIn defines it on its node, so another pod's value is allowed."""
         theirs = NodeSelectorTerm((a_requirement("example.com/tier", "NotIn", "a"),))
         wanted = {"example.com/tier": "b"}
         pods = (
@@ -170,10 +170,10 @@ class TestResults:
 
 
 class TestRefusedAlready:
-    """What a run remembers of pods that found no place, for those that are alike."""
+    """A run caches refusals of pods for equal pods."""
 
     def test_a_moved_pods_refusal_does_not_apply_to_pending_pods(self) -> None:
-        """The one that waits may go to a node that waits for consolidateAfter."""
+        """The pending pod may use a node that is not yet consolidatable."""
         template = a_pod().template
         quiet_ns = NOW_NS - MINUTE_NS
         cluster = prepared(
@@ -196,7 +196,7 @@ class TestRefusedAlready:
         assert sorted(places(solve(prepared(*pods, nodes=nodes))).values()) == list(zones)
 
     def test_permanent_refusals_are_cached_with_their_reason(self) -> None:
-        """Between two pods alike stands one that what is placed later might let in."""
+        """Between two equal pods is one that a later placement might admit, so it is not refused for good."""
         spread = (TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB),)
         plain = a_pod().template
         cluster = prepared(
@@ -211,7 +211,7 @@ class TestRefusedAlready:
 
 
 class Refusals(Watch):
-    """Notes whom a run refuses for good."""
+    """Records the pods that a run refuses for good."""
 
     def __init__(self) -> None:
         self.refusals: list[str] = []
@@ -221,8 +221,8 @@ class Refusals(Watch):
 
 
 class TestDomains:
-    def test_where_domains_come_from(self) -> None:
-        """Values that types name within the pool's, those the pool names itself, and even excluded ones."""
+    def test_sources_of_domains(self) -> None:
+        """Values of types allowed by the pool, and the pool's own, even excluded ones."""
         catalogue = Catalogue(
             [an_instance_type(requirements=[a_requirement("a", "In", "1", "2")]), an_instance_type(name="t2")]
         )
@@ -273,7 +273,7 @@ class TestEvents:
             "Pod/default/web-1": ["Nominated: Pod should schedule on: node/node-1"]
         }
 
-    def test_silent_pods_get_no_event(self) -> None:
+    def test_pods_ignored_silently_get_no_event(self) -> None:
         term = NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"),))
         cluster = prepared(a_pod(required_node_terms=(term,)))
         assert [ignored.is_silent for ignored in cluster.ignored] == [True]
@@ -336,7 +336,7 @@ class TestVariants:
 
 
 def asked_and_given(claim: Any) -> list[str]:
-    """Return what is wrong with a claim: a type too small for its pods, a taint, a clashing port."""
+    """Return the violations of a claim: too small types, taints not tolerated, clashing ports."""
     wrong: list[str] = []
     is_reserved = RESERVED in claim.requirements.get(CAPACITY_TYPE).values
     total = resources.add(*(pod.requests for pod in claim.pods))
@@ -344,7 +344,7 @@ def asked_and_given(claim: Any) -> list[str]:
         room = allocatable_nano(item)
         wrong += [f"{item.name} lacks {name}" for name, amount in total.items() if amount.nano > room.get(name, 0)]
         requirements = Requirements.from_selectors(item.requirements)
-        # Types without a reservation stay on a claim that holds some: Karpenter only pins the capacity type afterwards.
+        # A reserved claim keeps types without reservation: Karpenter sets the capacity type only later.
         if not is_reserved and not requirements.intersects(claim.requirements):
             wrong.append(f"{item.name} has other labels")
         sold = [
@@ -365,7 +365,7 @@ def asked_and_given(claim: Any) -> list[str]:
 class TestInvariants:
     @given(st.integers(100_000, 200_000))
     @settings(max_examples=40, deadline=None)
-    def test_no_claim_is_overfilled_and_every_pod_counts_once(self, seed: int) -> None:
+    def test_every_claim_fits_its_pods_and_every_pod_counts_once(self, seed: int) -> None:
         cluster = load(scenario(seed))
         solution = solve(cluster)
         for claim in solution.claims:

@@ -136,7 +136,7 @@ class TestPorts:
         (HostPort(80, host_ip="nonsense"), HostPort(80, host_ip="rubbish"), True),
         (HostPort(80, host_ip="nonsense"), HostPort(80, host_ip="10.0.0.1"), False),
     ])  # fmt: skip
-    def test_ports_exclude_each_other(self, port: HostPort, other: HostPort, clash_expected: bool) -> None:
+    def test_which_ports_clash(self, port: HostPort, other: HostPort, clash_expected: bool) -> None:
         assert clashes(port, other) is clash_expected
         assert clashes(other, port) is clash_expected
 
@@ -204,7 +204,7 @@ class TestVolumes:
             "CSINodes were not read: volumes count against no node's limit",
         ]
 
-    def test_terms_without_expressions_say_nothing(self) -> None:
+    def test_empty_terms_restrict_nothing(self) -> None:
         empty = (TopologySelectorTerm(()),)
         index = VolumeIndex(
             Inventory(
@@ -271,8 +271,8 @@ def test_added_or_reordered_nodes_need_a_new_index() -> None:
     assert few.destination_index.later(many.destinations[1:]) is None
 
 
-def test_orders_equal_keys_as_go_does() -> None:
-    """Each line holds keys and the order in which Go's ``sort.Slice`` left them."""
+def test_equal_keys_are_ordered_as_in_go() -> None:
+    """Each line has keys and their order after Go's ``sort.Slice``."""
     with gzip.open(VECTORS, "rt") as lines:
         for line in lines:
             _, keys, order = line.split(":")
@@ -292,12 +292,12 @@ def test_small_examples(keys: list[int], order: list[int]) -> None:
     assert go_sort(keys) == order
 
 
-def test_reverses_what_is_in_reverse_order() -> None:
+def test_reversed_keys_are_sorted() -> None:
     assert go_sort(range(100, 0, -1)) == list(range(99, -1, -1))
 
 
 @pytest.mark.parametrize("keys", [[3, 1, 2] * 9, list(range(40)), [5] * 30])
-def test_sorts_by_heap_once_its_budget_is_spent(keys: list[int]) -> None:
+def test_heap_sort_is_used_if_quicksort_is_too_deep(keys: list[int]) -> None:
     sorter = _Sorter(keys)
     sorter.sort(0, len(keys), 0)
     assert sorter.keys == sorted(keys)
