@@ -117,7 +117,7 @@ class TestResults:
         ]
 
     def test_a_label_defined_by_another_pod_readmits_refused_pods(self) -> None:
-        """Two equal nodes lack the label; a pod with NotIn defines it on its node, so another pod's value is allowed."""
+        """Two equal nodes lack the label; a pod with NotIn defines it on its node, so another value fits there."""
         theirs = NodeSelectorTerm((a_requirement("example.com/tier", "NotIn", "a"),))
         wanted = {"example.com/tier": "b"}
         pods = (
