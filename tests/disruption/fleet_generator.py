@@ -1,6 +1,6 @@
-"""Random small clusters that touch every rule of disruption, as snapshot documents; the seed decides everything.
+"""Random small clusters that exercise every rule of disruption, as snapshot documents determined by the seed.
 
-Those of 1.15 have what is new in it besides: repair, reboots, terminate-first, full reservations, managed costs, and
+Those of 1.15 also have its new features: repair, reboots, terminate-first, full reservations, managed costs, and
 default topology spread.
 """
 
@@ -53,7 +53,7 @@ class FleetGenerator:
         return self.r.random() < share
 
     def ago(self, hours: float = 48.0) -> str:
-        # Whole minutes make equal instants, and so ties, likely.
+        # Whole minutes make equal instants, and thus ties, likely.
         return ts(NOW - timedelta(minutes=self.r.randint(0, int(hours * 60))))
 
     def add(self, api_version: str, kind: str, name: str, **fields: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class FleetGenerator:
         self.objects.append(result)
         return result
 
-    # -- what is for sale --------------------------------------------------------------------------------------------
+    # -- instance types ----------------------------------------------------------------------------------------------
     def types(self) -> list[dict[str, Any]]:
         r, result = self.r, []
         for i in range(r.choice((3, 6, 6, 22))):
@@ -158,7 +158,7 @@ class FleetGenerator:
         meta = {"deletionTimestamp": self.ago(1), "finalizers": ["karpenter.sh/x"]} if self.chance(0.04) else {}
         ready = "False" if self.chance(0.06) else "True"
         since = self.ago()
-        # A NodePool that lacks one of these is not ready, whatever its Ready condition says.
+        # Without one of these a NodePool is not ready, even if its Ready condition is True.
         readiness = {"ValidationSucceeded": "True", "NodeClassReady": ready, "Ready": ready}
         conditions = [
             {"type": kind, "status": value, "reason": kind, "lastTransitionTime": since}
@@ -184,7 +184,7 @@ class FleetGenerator:
         return [{**item, "reason": item["type"], "message": "", "lastTransitionTime": self.ago(12)} for item in texts]
 
     def node(self, i: int, pool: dict[str, Any], instance_type: dict[str, Any]) -> str:
-        """Add a NodeClaim and mostly a Node; return the Node's name, empty without one."""
+        """Add a NodeClaim and usually a Node; return the Node's name, or an empty string."""
         labels = self._labels(i, pool, instance_type)
         initialized = not self.chance(0.08)
         cpu = int(instance_type["capacity"]["cpu"])
@@ -356,7 +356,7 @@ class FleetGenerator:
         meta = {"namespace": r.choice(("default", "default", "other"))}
         self.add("policy/v1", "PodDisruptionBudget", f"pdb-{i}", metadata=meta, spec=spec, **status)
 
-    # -- the whole ---------------------------------------------------------------------------------------------------
+    # -- the snapshot ------------------------------------------------------------------------------------------------
     def node_count(self) -> int:
         return self.r.choice((1, 2, 3, 4, 6, 9, 14))
 
@@ -401,7 +401,7 @@ class FleetGenerator:
         }
 
     def _newer(self, settings: dict[str, str], gates: list[str]) -> None:
-        """Turn on what 1.15 brought, now and then."""
+        """Sometimes enable features of 1.15."""
         shares = {
             "NodeRepair": 0.6, "TerminateFirstDrift": 0.4, "TerminateFirstRepair": 0.4,
             "PodDeletionCostManagement": 0.25, "StaticCapacity": 0.3,

@@ -1,4 +1,4 @@
-"""Clusters for tests of disruption: one NodePool's nodes, and types small and large to move to."""
+"""Clusters for tests of disruption: nodes of one NodePool, with smaller and larger types available."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TYPES = (SMALL, LARGE)
 
 
 def a_claim(name: str = "node-1", *, conditions: Sequence[Condition] = (), **fields: Any) -> NodeClaim:
-    """Return the NodeClaim of a node, initialized an hour ago; ``conditions`` are further ones."""
+    """Return the NodeClaim of a node, initialized an hour ago, with further ``conditions``."""
     staged = a_nodeclaim(name=f"claim-{name}", node=name, **fields)
     return a_nodeclaim(name=f"claim-{name}", node=name, **{**fields, "conditions": (*staged.conditions, *conditions)})
 
@@ -50,7 +50,7 @@ def drifted(reason: str = "AMIDrift", since_ns: int = NOW_NS - HOUR_NS) -> Condi
 def prepared(
     *, types: Sequence[InstanceType] = TYPES, settings: Settings | None = None, now_ns: int = NOW_NS, **objects: Any
 ) -> Prepared:
-    """Return a cluster made ready; a NodePool called ``general`` unless given."""
+    """Return a prepared cluster; its NodePool is ``general`` by default."""
     pools = objects.pop("nodepools", (a_nodepool(budgets=()),))
     fields: dict[str, Any] = {name: tuple(values) for name, values in objects.items()}
     inventory = Inventory(nodepools=tuple(pools), **fields)
@@ -58,7 +58,7 @@ def prepared(
 
 
 def a_buffer() -> dict[str, Any]:
-    """Return a CapacityBuffer of one pod with its template, and the settings under which it counts."""
+    """Return a CapacityBuffer of one pod, its template, and the settings that enable it."""
     ready = (a_condition("ReadyForProvisioning"),)
     return {
         "settings": parse_settings({"FEATURE_GATES": "CapacityBuffer=true"}),
@@ -78,7 +78,7 @@ def node_of(fleet: Fleet, name: str = "node-1") -> StateNode:
 
 
 def blockers_of(fleet: Fleet, name: str = "node-1") -> dict[str, Blocker]:
-    """Return the blockers of a node by code; of several of one code the last."""
+    """Return the blockers of a node by code, only the last of each code."""
     return {str(blocker.code): blocker for blocker in BlockerSurvey(fleet).of(node_of(fleet, name))}
 
 

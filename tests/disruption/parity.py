@@ -1,4 +1,4 @@
-"""Compares answers with Karpenter's own, up to what Karpenter leaves to chance."""
+"""Compares answers with Karpenter's, except for its random choices."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _CLASHES = re.compile(r"(incompatible (?:volume )?requirements, |)(.*)", re.DOTA
 
 
 def answer(snapshot: Mapping[str, Any], folder: Path = GOLDENS) -> dict[str, Any]:
-    """Return our answer to a snapshot, in the form of the oracle's."""
+    """Return our answer to a snapshot in the oracle's form."""
     prepared = load(snapshot, folder)
-    # Karpenter has StaticDrift only with the gate; `simulate` always reports it.
+    # Karpenter reports StaticDrift only if its gate is on; `simulate` always does.
     methods_run = [
         method
         for method in methods_of(prepared.settings)
@@ -50,13 +50,13 @@ def never_given(
     *,
     runs: int,
 ) -> list[str]:
-    """Return the snapshots in a folder, by name, that Karpenter never answers as we do in so many runs."""
+    """Return the snapshots of a folder, by name, for which no Karpenter run gives our answer."""
     seen: dict[str, list[Mapping[str, Any]]] = {name: [] for name in ours}
     differing = list(ours)
     for _ in range(runs):
         for name, theirs in _asked(oracle, [folder / f"{name}.json" for name in differing]):
             seen[name].append(theirs)
-        # A refusal asks nothing.
+        # A refused snapshot has no expected answer.
         differing = [name for name in differing if seen[name] and not is_right(ours[name], seen[name])]
         if not differing:
             break
@@ -64,7 +64,7 @@ def never_given(
 
 
 def _asked(oracle: str, paths: Sequence[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield Karpenter's answers to snapshots; those that it refuses are left out."""
+    """Yield Karpenter's answers to the snapshots that it accepts."""
     for start in range(0, len(paths), 50):
         batch = [str(path) for path in paths[start : start + 50]]
         lines = subprocess.run([oracle, *batch], check=True, capture_output=True, text=True).stdout.splitlines()
@@ -75,7 +75,7 @@ def _asked(oracle: str, paths: Sequence[Path]) -> Iterator[tuple[str, dict[str, 
 
 
 def decisions(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return what each method decides, as texts that can be compared."""
+    """Return each method's decisions as comparable text."""
     texts = {"deletionCosts": json.dumps(document.get("deletionCosts"), sort_keys=True)}
     for method in document["disruption"]:
         commands = sorted(json.dumps(_command(command), sort_keys=True) for command in method["commands"])
@@ -107,7 +107,7 @@ def _claim(claim: Mapping[str, Any]) -> list[Any]:
 
 
 def events(document: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the events that are compared; of pods without a place neither order nor, beyond five, choice counts."""
+    """Return the compared events; unschedulable pods are unordered, and above five any selection is equal."""
     kept = {}
     for key, lines in (document.get("events") or {}).items():
         settleds = sorted(_settled(line) for line in lines if line.startswith(COMPARED))
@@ -129,7 +129,7 @@ def _settled(line: str) -> str:
 
 
 def _reasons(part: str) -> str:
-    """Return a pod's reasons in one order: the keys that one NodePool clashes in come in the order of a map."""
+    """Return a pod's reasons sorted, because Karpenter lists a NodePool's incompatible keys in map order."""
     pod, arrow, reasons = part.strip().partition(" => ")
     by_pool = [_CLASHES.match(reason) for reason in _NEXT_REASON.split(reasons)]
     return pod + arrow + "; ".join(f"{item[1]}{sorted(item[2].split('; '))}" for item in by_pool if item is not None)

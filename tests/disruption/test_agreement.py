@@ -22,13 +22,13 @@ FILES: Final = (
     GOLDENS / "k115" / "k115-repair.jsonl.gz",
 )
 EVERY: Final = 1 if os.environ.get("KARPTUI_ALL_GOLDENS") else 7
-"""Every so many scenarios are looked at; with KARPTUI_ALL_GOLDENS all of them."""
+"""Every how many scenarios one is tested."""
 LEAVING: Final = (WhyCode.DRAIN, WhyCode.DELETING, WhyCode.COMMAND)
 GATES: Final = frozenset(map(str, Gate))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.partition(".")[0])
-def test_all_statements_about_a_node_agree(path: Path) -> None:
+def test_lanes_blockers_and_why_of_a_node_agree(path: Path) -> None:
     wrong = {}
     for scenario in list(scenarios(path))[::EVERY]:
         snapshot = scenario["snapshot"]
@@ -44,7 +44,7 @@ def test_all_statements_about_a_node_agree(path: Path) -> None:
 
 
 def _differences(steps: AnalysisSteps) -> Iterator[str]:
-    """Yield where two things that are told of a node differ."""
+    """Yield the contradictions between two statements about a node."""
     analysis = steps.analysis
     report = analysis.next
     assert report is not None
@@ -79,7 +79,7 @@ def _takers(analysis: Analysis, method: Method) -> list[str]:
 
 
 def _lanes(findings: NodeFindings) -> Iterator[str]:
-    """Yield where lanes, blockers and WHY of a node differ."""
+    """Yield the contradictions between lanes, blockers and WHY of a node."""
     held = [lane for lane in findings.lanes if lane.is_held and lane.blocker is not None]
     for lane in held:
         assert lane.blocker is not None
@@ -100,7 +100,7 @@ def _lanes(findings: NodeFindings) -> Iterator[str]:
 
 
 def _unsaid(analysis: Analysis, expected: Mapping[str, Any]) -> Iterator[str]:
-    """Yield gates that hold a node first and of which Karpenter says nothing."""
+    """Yield the gates that block a node first but appear in none of Karpenter's events."""
     events = expected.get("events", {})
     if not events:
         return

@@ -36,7 +36,7 @@ def _cluster(*, is_second_protected: bool = True, **objects: Any) -> Prepared:
     return prepared(**{**given, **objects})
 
 
-def test_everything_about_a_node() -> None:
+def test_a_complete_analysis_of_a_node() -> None:
     analysis = analyse_all(AnalysisSteps(_cluster(), 3, notes=("assumed",)))
     first = analysis.findings[KEYS[0]]
     assert (analysis.generation, analysis.now_ns, analysis.notes) == (3, NOW_NS, ("assumed",))
@@ -51,7 +51,7 @@ def test_everything_about_a_node() -> None:
     assert present(first.outlook).lifted.savings_per_hour == pytest.approx(0.4)
 
 
-def test_removals_one_at_a_time() -> None:
+def test_nodes_are_simulated_one_at_a_time() -> None:
     steps = AnalysisSteps(_cluster(), 1)
     assert list(steps.survey())[:3] == list(KEYS)
     assert steps.unsimulated() == KEYS
@@ -91,7 +91,7 @@ def test_previous_results_are_kept_if_only_times_changed() -> None:
 
 
 def _rolled_out(now_ns: int, *, is_under_way: bool) -> Prepared:
-    """Return the cluster while pods of a rollout take what room other nodes have, or once they have gone."""
+    """Return the cluster during a rollout, whose pods fill the other nodes, or after it."""
     pods = [a_pod(name="a", node="node-1", cpu="4", annotations=PROTECTED)]
     if is_under_way:
         pods += [a_pod(name=f"surge-{name}", node=name, cpu="6") for name in NAMES[1:]]
@@ -105,7 +105,7 @@ def _rolled_out(now_ns: int, *, is_under_way: bool) -> Prepared:
 
 
 def _counts(analysis: Analysis) -> tuple[bool | None, bool]:
-    """Return whether the first node counts as one that would go, and whether another answer is waited for."""
+    """Return whether the first node counts as removable, and whether a different result is waiting to count."""
     findings = analysis.findings[KEYS[0]]
     return findings.freed.goes if findings.freed is not None else None, bool(findings.differs_since_ns)
 
@@ -217,7 +217,7 @@ def test_claims_without_a_node_and_nodes_without_a_claim() -> None:
     assert analysis.managed == 1
 
 
-def test_a_long_question_may_be_broken_off() -> None:
+def test_the_simulation_of_the_next_pass_can_be_interrupted() -> None:
     class Impatient(Simulator):
         def remove(self, candidates: Sequence[Candidate], **_: Any) -> Simulation:
             raise InterruptedError

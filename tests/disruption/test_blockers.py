@@ -81,7 +81,7 @@ def test_pods_do_not_block_drift_with_a_grace_period(grace_ns: int | None, block
     assert blocker.blocks == blocks
 
 
-def test_blocker_begins_when_a_method_wants_the_node() -> None:
+def test_a_blocker_starts_when_a_method_wants_the_node() -> None:
     pods = [a_pod(node="node-1", annotations={labels.DO_NOT_DISRUPT: "2h"}, created_ns=NOW_NS - HOUR_NS)]
     idle = blockers_of(_fleet(claim=a_claim(), pods=pods))["POD_DND"]
     assert (idle.is_wanted, idle.since_ns, idle.until_ns) == (False, NOW_NS - HOUR_NS, NOW_NS + HOUR_NS + SECOND_NS)
@@ -127,7 +127,7 @@ def test_gates_as_blockers(fleet: Fleet, code: str, since_ns: int | None, until_
     assert blocker.message
 
 
-def test_quiet_time_after_the_last_pod() -> None:
+def test_consolidate_after_blocks_until_pods_are_quiet() -> None:
     pool = a_nodepool(budgets=(), consolidate_after_ns=HOUR_NS)
     claim = a_claim(last_pod_event_ns=NOW_NS - MINUTE_NS)
     blocker = blockers_of(_fleet(pool=pool, claim=claim))["CONSOLIDATE_AFTER"]
@@ -158,7 +158,7 @@ def _crowd(*budgets: DisruptionBudget, static: int | None = None, **second: Any)
     )
 
 
-def test_budgets_that_leave_nothing() -> None:
+def test_budgets_that_allow_no_disruption() -> None:
     window = DisruptionBudget("0", "0 9 * * *", "8h")
     blocker = blockers_of(_crowd(window))["BUDGET_ZERO"]
     assert blocker.blocks == ALL
@@ -171,7 +171,7 @@ def test_budgets_that_leave_nothing() -> None:
     assert (broken.value, broken.since_ns, broken.until_ns) == ("", None, None)
 
 
-def test_budgets_that_are_used_up() -> None:
+def test_exhausted_budgets() -> None:
     budget = DisruptionBudget("1")
     deleting = blockers_of(_crowd(budget, deletion_ns=NOW_NS - MINUTE_NS, termination_grace_period_ns=HOUR_NS))
     assert deleting["BUDGET_ZERO"].until_ns == NOW_NS + 59 * MINUTE_NS
@@ -183,7 +183,7 @@ def test_budgets_that_are_used_up() -> None:
     assert "0 deleting, 1 NotReady" in unready.message
 
 
-def test_static_nodepools_know_drift_alone() -> None:
+def test_only_drift_is_blocked_in_static_nodepools() -> None:
     scaling = blockers_of(_crowd(DisruptionBudget("0"), static=1))
     assert {code: blocker.blocks for code, blocker in scaling.items()} == {
         "BUDGET_ZERO": {Method.STATIC_DRIFT},
@@ -203,7 +203,7 @@ def test_cluster_blockers() -> None:
     assert BlockerSurvey(a_fleet()).cluster == ()
 
 
-def test_events_with_equal_messages_are_quoted() -> None:
+def test_a_blocker_quotes_karpenters_event_with_the_same_message() -> None:
     pods = [a_pod(name="a", node="node-1", annotations=PROTECTED)]
     message = 'Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=default/a)'
     events = [
@@ -217,7 +217,7 @@ def test_events_with_equal_messages_are_quoted() -> None:
     assert blockers_of(_fleet(pods=pods, events=[other]))["POD_DND"].quoted_ns is None
 
 
-def test_pods_that_lately_came() -> None:
+def test_recently_arrived_pods() -> None:
     pods = [
         a_pod(name="old", node="node-1", created_ns=NOW_NS - HOUR_NS),
         a_pod(name="new", node="node-1", created_ns=NOW_NS - MINUTE_NS),

@@ -35,7 +35,7 @@ def test_brief_and_full_simulations_give_the_same_commands(number: int) -> None:
     prepared = load(FleetGenerator(f"brief-{number}", "").snapshot("brief"))
     fleet = fleet_of(prepared)
     for method in (Method.MULTI_NODE, Method.SINGLE_NODE):
-        # The second time with what the first has found.
+        # The second run uses the results of the first.
         commands = [_commands(prepared, fleet, method, is_brief=is_brief) for is_brief in (True, True, False)]
         assert commands[0] == commands[1] == commands[2]
 
@@ -86,7 +86,7 @@ def test_a_brief_simulation_ends_early(cpus: tuple[str, ...], cluster: dict[str,
     ],
     ids=["cheaper", "drift", "minValues may undo a claim", "unschedulable is pending", "target of a pending pod"],
 )
-def test_a_brief_simulation_goes_on(
+def test_a_brief_simulation_runs_to_the_end(
     cpus: tuple[str, ...], cluster: dict[str, Any], is_consolidation: bool, new_nodes: int
 ) -> None:
     assert _remove(*_one_node(cpus, **cluster), is_consolidation=is_consolidation) == new_nodes
@@ -97,14 +97,14 @@ def test_known_expensive_pods_end_a_removal_early(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(FutileError):
         _remove(result, fleet)
     assert list(result.findings.least_prices.values()) == [0.4]
-    result.findings.removals(None)  # drops the simulation itself
+    result.findings.removals(None)  # drops the cached simulation, too
     monkeypatch.setattr("karptui.disruption.removal.solve", None)
     with pytest.raises(FutileError):
         _remove(result, fleet)
 
 
 def _later(result: Prepared, *, pods: int) -> tuple[Prepared, Fleet]:
-    """Return the cluster of one node with only some of its pods, and without conditions of its NodeClaim."""
+    """Return a one-node cluster with only some pods and without conditions of the NodeClaim."""
     (before,) = result.states
     assert before.claim is not None
     state = StateNode(before.provider_id, before.node, replace(before.claim, conditions=()))
@@ -126,7 +126,7 @@ def test_a_removal_is_simulated_again_only_after_relevant_changes(monkeypatch: p
 
 
 def _giant(*, is_there: bool) -> Prepared:
-    """Return a pod that no instance type takes, and the one node that does, if it is there."""
+    """Return a pod too large for any instance type, and the one node that it fits on, if it exists."""
     return prepared(
         nodes=[a_node(name="giant", cpu="500", memory="30Gi")] if is_there else [],
         nodepools=[a_nodepool()],

@@ -15,7 +15,7 @@ from tests.builders import NOW_NS, a_nodepool
 
 HOUR_NS = DAY_NS // 24
 MIDNIGHT_NS = NOW_NS - NOW_NS % DAY_NS
-"""NOW_NS is a noon."""
+"""NOW_NS is noon."""
 TEN = PoolUse(10, ("a",), ("b", "c"))
 
 

@@ -28,7 +28,7 @@ def _state(*budgets: DisruptionBudget, reason: Reason = Reason.DRIFTED, nodes: i
 
 
 @pytest.mark.parametrize("value", ["", "ten", "10 %", "1.5", "%", "10%%", "9" * 5000, "9" * 5000 + "%"])
-def test_values_that_are_no_number(value: str) -> None:
+def test_invalid_budget_values_are_errors(value: str) -> None:
     with pytest.raises(BudgetValueError):
         scaled(value, 10)
 
@@ -53,7 +53,7 @@ def test_invalid_budget_closes_the_pool_for_every_reason(budget: DisruptionBudge
     ("@every 1h", "2h", [TimeSpan(NOW_NS, NOW_NS + DAY_NS)]),
     ("@every 3h", "2h", []),
 ])  # fmt: skip
-def test_spans(schedule: str, duration: str | None, spans: Sequence[TimeSpan]) -> None:
+def test_open_spans_of_a_window(schedule: str, duration: str | None, spans: Sequence[TimeSpan]) -> None:
     window = read_window(DisruptionBudget("0", schedule, duration))
     assert list(open_spans(present(window), NOW_NS, NOW_NS + DAY_NS)) == spans
 
@@ -79,7 +79,7 @@ def test_allowance_over_time() -> None:
     [
         ("0 9 * * *", "8h", NOW_NS - 3 * HOUR_NS),
         ("0 13 * * *", "1h", None),
-        ("*/30 * * * *", "40m", None),  # open for longer than is looked back
+        ("*/30 * * * *", "40m", None),  # open for longer than the search looks back
         ("59 11 * * *", "1h", NOW_NS - MINUTE_NS),
         (None, None, None),
         ("nonsense", "1h", None),

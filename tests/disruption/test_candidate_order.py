@@ -1,4 +1,4 @@
-"""The order of candidates, and what Karpenter may do instead because it orders equal ones randomly."""
+"""The order of candidates, and alternatives because Karpenter orders equal ones randomly."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ POOLS = (a_nodepool(budgets=()), a_nodepool(name="other", budgets=()))
 
 
 class _Place(random.Random):
-    """A generator that draws one place."""
+    """A random generator that always returns one position."""
 
     def __init__(self, place: int) -> None:
         super().__init__(0)
@@ -45,7 +45,7 @@ class _Place(random.Random):
 
 
 def candidates(*names: str, pool: str = "general", kind: str = "m5.large", since_ns: int = NOW_NS) -> list[Candidate]:
-    """Return nodes of a NodePool that all drifted at one instant."""
+    """Return nodes of a NodePool that drifted at the same instant."""
     nodes = [a_node(name=name, pool=pool, instance_type=kind) for name in names]
     claims = [a_claim(name, pool=pool, instance_type=kind, conditions=(drifted(since_ns=since_ns),)) for name in names]
     cluster = prepared(nodes=nodes, nodeclaims=claims, nodepools=(a_nodepool(name=pool, budgets=()),))
@@ -71,7 +71,7 @@ def test_only_equal_nodes_change_their_order() -> None:
         assert names(in_order([*late, *early], chance)) == "dc"
 
 
-def test_walks_over_maps_begin_anywhere() -> None:
+def test_iterations_over_maps_start_at_a_random_position() -> None:
     walks = Counter("".join(Chance(_Place(place)).pools("abc")) for place in range(8))
     assert walks == {"abc": 6, "bca": 1, "cab": 1}
     assert LIKELIEST.pools("cab") == ["c", "a", "b"]
@@ -95,13 +95,13 @@ def likely_names(commands: Iterable[Command]) -> list[str]:
 
 
 def asked(inventory: Inventory) -> tuple[str, list[str], list[str]]:
-    """Return the method that acts, the nodes that it takes, and those that it may take instead."""
+    """Return the acting method, its nodes, and equally likely ones."""
     prepared = prepare(inventory, TYPES, Settings(), NOW_NS)
     coming = next_pass(prepared, observed_fleet(prepared), finds_as_likely=True)
     return str(present(coming.acting).method), likely_names(coming.commands), likely_names(coming.as_likely)
 
 
-def test_of_equal_nodes_any_is_as_likely() -> None:
+def test_equal_nodes_are_equally_likely() -> None:
     pairs = [a_pair("a"), a_pair("b"), a_pair("large", is_large=True)]
     assert asked(a_world(*pairs)) == ("Emptiness", ["large", "a", "b"], [])
     assert asked(a_world(*pairs[:2], nodepools=ONE)) == ("Emptiness", ["a"], ["b"])
@@ -113,7 +113,7 @@ def test_of_equal_nodes_any_is_as_likely() -> None:
 
 
 @pytest.mark.parametrize("pool", ["general", "other"])
-def test_single_nodes_of_any_node_pool_and_equal_ones_come_first(pool: str) -> None:
+def test_equal_single_nodes_are_equally_likely_across_nodepools(pool: str) -> None:
     room = a_node(name="room", cpu="2", memory="8Gi")
     pairs = [a_pair("a"), of_pool(a_pair("b"), pool)]
     pods = [a_pod(name=f"on-{name}", node=name, cpu="1200m") for name in ("a", "b")]

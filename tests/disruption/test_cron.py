@@ -38,8 +38,8 @@ def _next(text: str, after: Any = NOON) -> str | None:
         ("0 0 31 * *", "2026-12-31T00:00:00Z"),
         ("0 0 29 2 *", "2028-02-29T00:00:00Z"),
         ("0 0 30 2 *", None),
-        ("0 0 1 * 1", "2026-11-23T00:00:00Z"),  # either day will do
-        ("0 0 */2 * 1", "2026-11-21T00:00:00Z"),  # a step over a star is no star
+        ("0 0 1 * 1", "2026-11-23T00:00:00Z"),  # either day matches
+        ("0 0 */2 * 1", "2026-11-21T00:00:00Z"),  # a step over a star does not count as a star
         ("0 0 ?/1 * 1", "2026-11-23T00:00:00Z"),
         ("0 0 * * 0", "2026-11-22T00:00:00Z"),
         ("5/20 * * * *", "2026-11-20T12:05:00Z"),
@@ -129,7 +129,7 @@ def _hits(line: str, moment: datetime) -> bool:
 
 
 @given(LINES)
-def test_the_next_hit_is_the_first_minute_that_fits(line: str) -> None:
+def test_the_next_hit_is_the_first_matching_minute(line: str) -> None:
     hit = parse_schedule(line).next_after(NOW_NS)
     assume(hit is not None and hit - NOW_NS < 30 * DAY_NS)
     moment = START + timedelta(minutes=1)
@@ -139,7 +139,7 @@ def test_the_next_hit_is_the_first_minute_that_fits(line: str) -> None:
 
 
 @given(LINES, st.integers(1, 3000), st.lists(st.integers(0, 2879), min_size=1, max_size=20))
-def test_a_window_is_open_within_its_spans_and_nowhere_else(line: str, minutes: int, moments: list[int]) -> None:
+def test_a_window_is_open_only_within_its_spans(line: str, minutes: int, moments: list[int]) -> None:
     window = Window(parse_schedule(line), minutes * MINUTE_NS)
     spans = list(open_spans(window, NOW_NS, NOW_NS + 2 * DAY_NS))
     assert all(before.end_ns < after.start_ns for before, after in itertools.pairwise(spans))

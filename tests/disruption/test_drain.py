@@ -60,7 +60,7 @@ def _state(*, node: Node | None = None, claim: NodeClaim | None = None, **object
     (TAINTED, a_claim(conditions=(IN_COMMAND,)), DrainStage.COMMANDED),
     (a_node(), a_claim(conditions=(IN_COMMAND,)), DrainStage.IDLE),
     (a_node(), a_claim(**DELETED), DrainStage.DELETING),
-    (TAINTED, a_claim(**DELETED), DrainStage.DRAINING),  # before 1.6 no condition says so
+    (TAINTED, a_claim(**DELETED), DrainStage.DRAINING),  # Karpenter before 1.6 sets no condition
     (a_node(), a_claim(**DELETED, conditions=(STARTED,)), DrainStage.DRAINING),
     (a_node(), a_claim(**DELETED, conditions=(a_condition("Drained"),)), DrainStage.VOLUMES),
     (a_node(),
@@ -136,7 +136,7 @@ def test_pods_that_a_drain_ignores() -> None:
     assert (state.waiting, state.tier, state.has_no_end) == ((), None, False)
 
 
-def test_holds() -> None:
+def test_reasons_that_hold_pods_of_a_drain() -> None:
     pods = [
         a_pod(name="dnd", node="node-1", annotations=PROTECTED, labels={"app": "x"}),
         a_pod(name="timed", node="node-1", annotations={labels.DO_NOT_DISRUPT: "2h"}, labels={"app": "x"}),
@@ -154,7 +154,7 @@ def test_holds() -> None:
     assert (state.deadline, state.latest_end_ns, state.has_no_end) == (None, None, True)
 
 
-def test_a_deadline_bounds_the_wait() -> None:
+def test_a_deadline_limits_a_drain() -> None:
     pods = [
         a_pod(name="soon", node="node-1", annotations=PROTECTED, termination_grace_seconds=3600),
         a_pod(name="late", node="node-1", annotations=PROTECTED, termination_grace_seconds=3 * 86_400),
@@ -164,7 +164,7 @@ def test_a_deadline_bounds_the_wait() -> None:
     assert state.latest_end_ns == NOW_NS + 23 * HOUR_NS + MINUTE_NS
     assert not state.has_no_end
     assert (waiting["soon"].hold, waiting["soon"].forced_ns) == (Hold.DND, NOW_NS + 22 * HOUR_NS)
-    # A grace longer than the node's: deleted as soon as the drain begins, protected or not.
+    # A pod with a longer grace period than the node's is deleted when the drain starts, even if protected.
     assert (waiting["late"].hold, waiting["late"].forced_ns) == (Hold.FORCED, NOW_NS - HOUR_NS)
 
 
@@ -216,7 +216,7 @@ def test_the_initiator_of_a_deletion(claim: NodeClaim, objects: Mapping[str, Any
     assert _state(claim=claim, **objects).initiator is initiator
 
 
-def test_expiries_in_order() -> None:
+def test_expiries_are_sorted() -> None:
     fleet = a_fleet(
         nodes=[a_node(name="a"), a_node(name="b"), a_node(name="u", pool="")],
         nodeclaims=[

@@ -25,7 +25,7 @@ def test_decisions_and_events_match_karpenter(family: str) -> None:
     assert _differences(KARPENTER / f"{family}.jsonl.gz") == {}
 
 
-def test_every_rule_holds() -> None:
+def test_scenarios_of_rules_match_karpenter() -> None:
     assert _differences(RULES / "rules-disruption.jsonl.gz") == {}
 
 
@@ -34,7 +34,7 @@ def test_every_rule_holds() -> None:
     [path for folder in ("k115", "found-1.15.0") for path in sorted((GOLDENS / folder).glob("*.jsonl.gz"))],
     ids=lambda path: path.name,
 )
-def test_every_rule_of_1_15_holds(path: Path) -> None:
+def test_scenarios_of_rules_of_1_15_match_karpenter(path: Path) -> None:
     assert _differences(path) == {}
 
 
@@ -42,7 +42,7 @@ def test_every_rule_of_1_15_holds(path: Path) -> None:
     pytest.param("k115-by-1.14.1", id="in 1.14 a reboot counts in no budget, and no type limits volumes"),
     pytest.param("buffers", id="nodes with a buffer are kept after a pass of the provisioner"),
 ])  # fmt: skip
-def test_further_scenarios(name: str) -> None:
+def test_further_scenarios_match_karpenter(name: str) -> None:
     assert _differences(GOLDENS / f"{name}.jsonl.gz") == {}
 
 
@@ -87,7 +87,7 @@ GATES = {*map(str, Gate), "DO_NOT_REPAIR", "REPAIR_UNBOUNDED"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.partition(".")[0])
-def test_a_method_that_wants_a_node_past_the_gates_has_it_as_candidate(path: Path) -> None:
+def test_wanted_nodes_past_all_gates_are_karpenters_candidates(path: Path) -> None:
     wrong = {}
     for scenario in scenarios(path):
         snapshot = scenario["snapshot"]
@@ -101,7 +101,7 @@ def test_a_method_that_wants_a_node_past_the_gates_has_it_as_candidate(path: Pat
 
 
 def _candidates(cluster: Prepared) -> Mapping[str, set[str]]:
-    """Return by method the nodes that it wants and no gate holds."""
+    """Return by method the nodes that it wants and no gate blocks."""
     fleet = fleet_of(cluster)
     survey = BlockerSurvey(fleet)
     texts: dict[str, set[str]] = defaultdict(set)

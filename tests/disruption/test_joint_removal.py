@@ -34,7 +34,7 @@ def _removed(cluster: Prepared, keys: frozenset[str] = KEYS) -> JointRemoval:
     return present(JointRemovals(cluster, observed_fleet(cluster)).of(keys))
 
 
-def test_what_a_joint_removal_saves() -> None:
+def test_savings_of_a_joint_removal() -> None:
     cluster = _cluster("4")  # each pod alone fits on the fourth node; all three need another node
     alone = analyse_all(AnalysisSteps(cluster, 1))
     assert sum(present(alone.findings[key].freed).savings_per_hour for key in KEYS) == pytest.approx(1.2)
@@ -57,7 +57,7 @@ def test_joint_removal_counts_until_simulated_again() -> None:
     assert present(first.of(KEYS)).saves_per_hour == pytest.approx(0.8)
     after = JointFigures(first)
     assert (after.of(KEYS), after.is_asked, after.lacks_figures) == (first.of(KEYS), True, False)
-    assert JointFigures(JointFigures(first)).of(KEYS) is None  # no screen asks for it any more
+    assert JointFigures(JointFigures(first)).of(KEYS) is None  # no screen needs it now
 
 
 @pytest.mark.parametrize(("seconds", "per_hour", "nodes"), [(None, 1.7, 3), (600, 0.7, 2)])

@@ -55,7 +55,7 @@ def findings_of(
     pool: NodePool | None = None,
     **objects: Any,
 ) -> NodeFindings:
-    """Return what is found about one node of a cluster of one, or about another by its name."""
+    """Return the findings about the node of a one-node cluster, or about the named node."""
     cluster = prepared(
         nodes=[node or a_node(**BIG), *objects.pop("more_nodes", ())],
         nodeclaims=[
@@ -126,11 +126,11 @@ BLOCKED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("code", "cluster"), BLOCKED.items(), ids=BLOCKED)
-def test_code(code: str, cluster: Mapping[str, Any]) -> None:
+def test_why_code_of_a_blocked_node(code: str, cluster: Mapping[str, Any]) -> None:
     assert findings_of(**cluster).why.code == code
 
 
-def test_a_gate_that_was_not_read_is_assumed_to_be_off() -> None:
+def test_an_unread_feature_gate_is_assumed_to_be_off() -> None:
     unread = findings_of(**SPOT_CLUSTER, settings=Settings(are_gates_assumed=True))
     assert (why_label(unread.why, NOW_NS), why_code(unread.why, NOW_NS)) == ("spot-to-spot off?", "GATE-OFF")
     assert "which is off by default and was not read" in refusal_text(present(unread.outlook).now)
@@ -139,7 +139,7 @@ def test_a_gate_that_was_not_read_is_assumed_to_be_off() -> None:
 
 
 def lanes(findings: NodeFindings) -> dict[str, Any]:
-    """Return what each method makes of a node, in a few words."""
+    """Return each method's verdict about a node, in short."""
     return {lane.method: (lane.is_wanted, lane.code, lane.outcome and str(lane.outcome)) for lane in findings.lanes}
 
 
@@ -154,11 +154,11 @@ def test_moving_pods_keep_a_node_from_being_empty() -> None:
     assert (empty.moving_pods, lanes(empty)["Emptiness"][0]) == (0, True)
 
 
-def test_a_gate_that_concerns_no_method_that_wants_the_node_is_not_named() -> None:
+def test_a_gate_is_not_named_if_it_blocks_no_method_that_wants_the_node() -> None:
     quiet = findings_of(**BLOCKED["AFTER"] | {"pods": [protected_pod()]})
     assert (quiet.why.codes, quiet.why.method, quiet.is_held) == ((WhyCode.AFTER,), "", False)
     assert not any(blocker.is_wanted for blocker in quiet.blockers)
-    # Drift is what wants it, and the budget is what holds it: that the quiet time is not over concerns nobody.
+    # Only Drift wants the node, and the budget blocks it: consolidateAfter does not matter.
     pool = a_nodepool(budgets=(DisruptionBudget("0"),), consolidate_after_ns=DAY_NS)
     held = findings_of(claim=a_claim(instance_type="m5.2xlarge", conditions=(drifted(),)), pool=pool)
     assert (held.why.code, held.why.method, held.why.codes) == (WhyCode.BUDGET, "Drift", (WhyCode.BUDGET,))
@@ -176,28 +176,28 @@ def test_each_method_has_a_lane() -> None:
     findings = findings_of(claim=claim, pool=a_nodepool(budgets=(budget,)), pods=[a_pod(node="node-1", cpu="7")])
     assert lanes(findings)["Drift"] == (True, "BUDGET_ZERO", None)
     assert lanes(findings)["SingleNodeConsolidation"] == (True, "NOT_CHEAPER", None)
-    # The first method that wants it, in Karpenter's order.
+    # The first method, in Karpenter's order, that wants the node.
     assert (findings.why.code, findings.why.method) == (WhyCode.BUDGET, "Drift")
 
 
-def test_node_taken_by_another_method_is_not_held() -> None:
+def test_a_node_of_another_methods_command_is_not_blocked() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(), *RIPE))
     budget = DisruptionBudget("0", reasons=("Drifted",))
     findings = findings_of(claim=claim, pool=a_nodepool(budgets=(budget,)))
     assert (findings.why.code, findings.why.outcome, findings.why.method) == (WhyCode.OK, Outcome.DELETE, "Emptiness")
 
 
-def test_drift_without_a_place_for_its_pods() -> None:
+def test_drift_is_blocked_if_pods_are_unschedulable() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
     findings = findings_of(claim=claim, pods=[a_pod(node="node-1", node_selector={labels.ARCH: "arm64"})])
     assert lanes(findings)["Drift"] == (True, "SIM_UNSCHEDULABLE", None)
     assert (findings.why.code, findings.why.method) == (WhyCode.NOFIT, "Drift")
 
 
-def test_rows_wait_while_the_cluster_is_blocked() -> None:
+def test_why_shows_that_the_whole_cluster_is_blocked() -> None:
     launching: dict[str, Any] = {"more_claims": [a_nodeclaim(name="launching", provider_id="")]}
     assert (findings_of(**launching).why.code, findings_of(**launching).why.outcome) == (WhyCode.WAITS, Outcome.DELETE)
-    # What holds a node anyway is still said.
+    # A node's own blocker is still shown.
     assert findings_of(**launching, pods=[protected_pod()]).why.code is WhyCode.DND
     cluster: dict[str, Any] = {"nodes": [a_node(**BIG)], "nodepools": [a_nodepool(budgets=())]}
     claim = a_claim(instance_type="m5.2xlarge", conditions=RIPE)
@@ -211,7 +211,7 @@ def test_rows_wait_while_the_cluster_is_blocked() -> None:
 
 
 def test_multi_node_consolidation_is_shown_on_all_its_nodes() -> None:
-    # One of them does not fit anywhere cheaper alone: both together fit one node that costs less than two.
+    # No node can be replaced more cheaply alone, but one cheaper node fits the pods of both.
     nodes = [a_node(name=name, **BIG) for name in ("node-1", "node-2")]
     pods = [a_pod(name=f"p-{node.name}", node=node.name, cpu="3") for node in nodes]
     claims = [a_claim(node.name, instance_type="m5.2xlarge", conditions=RIPE) for node in nodes]
@@ -229,7 +229,7 @@ def test_multi_node_consolidation_is_shown_on_all_its_nodes() -> None:
     assert {name for name, (code, _) in rows.items() if code is WhyCode.OK} >= going
 
 
-def test_numbers_of_codes() -> None:
+def test_numbers_and_times_of_why_codes() -> None:
     assert findings_of(**BLOCKED["DND"]).why.count == 2
     assert findings_of(**BLOCKED["AFTER"]).why.until_ns > NOW_NS
     assert (findings_of(**BLOCKED["BUDGET"]).why.count, findings_of(**BLOCKED["BUDGET"]).why.of) == (0, 0)
@@ -249,15 +249,15 @@ def test_node_with_unknown_provider_types() -> None:
     of_others = msgspec.structs.replace(event, involved_name="node-of-another-nodepool")
     assert findings_of(types=seen, **{**given, "events": [of_others]}).why.code is not WhyCode.NO_TYPE
     assert findings_of(types=seen, **given).why.code is WhyCode.NO_TYPE
-    assert findings_of(types=TYPES, **given).why.code is not WhyCode.NO_TYPE, "a known catalogue is believed"
+    assert findings_of(types=TYPES, **given).why.code is not WhyCode.NO_TYPE, "a known catalogue was ignored"
 
 
 def test_drift_of_a_node_that_consolidation_may_not_remove() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),), termination_grace_period_ns=HOUR_NS)
     findings = findings_of(claim=claim, pods=[protected_pod()])
-    # Karpenter seeks no place for a pod that is pinned, so nothing needs a replacement.
+    # Karpenter does not reschedule a pinned pod, so no replacement is needed.
     assert (findings.why.code, findings.why.outcome) == (WhyCode.OK, Outcome.DELETE)
-    # Nothing else wants it, so the pod holds nobody.
+    # No other method wants the node, so the pod blocks nothing.
     assert findings.why.codes == (WhyCode.OK,)
     assert not findings.is_held
 
@@ -271,13 +271,13 @@ def test_first_gate_in_karpenters_order_is_shown() -> None:
     assert findings.why.codes == (WhyCode.NODE_DND, WhyCode.DND, WhyCode.BUDGET)
 
 
-def test_every_blocker_and_every_code_has_its_place() -> None:
+def test_every_blocker_and_why_code_is_covered() -> None:
     assert set(CODES) == set(Code)
     reached = {*BLOCKED, "NO-LABEL", "NODES", "SCORE", "MINVALUES", "UNKNOWN", "COMMAND", "…"}
     assert reached == {str(code) for code in RANKS}
 
 
-def test_the_last_warning_of_the_cloud_about_node_or_claim() -> None:
+def test_the_last_interruption_warning_about_a_node_or_claim() -> None:
     events = [
         an_event(about="Node/node-1", reason="InstanceStopping", last_ns=NOW_NS - HOUR_NS),
         an_event(about="NodeClaim/claim-node-1", reason="SpotInterrupted", last_ns=NOW_NS - MINUTE_NS),

@@ -75,7 +75,7 @@ def test_every_kind_of_reason(fields: Mapping[str, Any], pool: Mapping[str, Any]
     assert cause_text(place) == words
 
 
-def test_landings_ask_every_node_too() -> None:
+def test_landings_show_why_existing_nodes_do_not_fit() -> None:
     first = a_pod(**HERE, cpu="9")
     cluster = _cluster(
         pods=[first, a_pod(node="node-1", name="like it", template=first.template)],
@@ -165,7 +165,7 @@ def test_cause_text(no_place: NoPlace, text: str) -> None:
 
 
 @pytest.mark.parametrize(("others", "words"), [(0, ""), (1, " and 1 more"), (2, " and 2 more")])
-def test_pods_without_another_place(others: int, words: str) -> None:
+def test_pods_that_fit_nowhere_else(others: int, words: str) -> None:
     no_place = NoPlace("web/big-0", others)
     assert (
         no_place_text(no_place)
@@ -173,7 +173,7 @@ def test_pods_without_another_place(others: int, words: str) -> None:
     )
 
 
-def test_no_nodepool_comes_near() -> None:
+def test_no_nodepool_is_near() -> None:
     assert reason_of(NoPlace("default/web-1")) == (NO_TYPES, "NodePools")
 
 

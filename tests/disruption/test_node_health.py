@@ -22,7 +22,7 @@ BEFORE: Final = parse_settings({"FEATURE_GATES": "NodeRepair=true"}, "1.14.1")
 
 
 def _sick(name: str, provider_id: str | None = None, *, pool: str = "general", minutes: int = 31) -> Node:
-    """Return a node that has not been ready for so long."""
+    """Return a node that has not been ready for this duration."""
     ready = Condition("Ready", "False", "KubeletNotReady", "", NOW_NS - minutes * MINUTE_NS)
     return a_node(name=name, provider_id=provider_id, pool=pool, conditions=(ready,))
 
@@ -33,7 +33,7 @@ def _deletions(nodes: Iterable[Node], claims: Iterable[NodeClaim]) -> dict[str, 
 
 
 def _analysed(minutes: int, version: str, *, sick: int = 1, gate: str = "true", leaving: bool = False) -> AnalysisSteps:
-    """Return the analysis of six nodes of which some have not been ready for so long."""
+    """Return the analysis of six nodes, some not ready for this duration."""
     names = [f"node-{number}" for number in range(6)]
     nodes = [*(_sick(name, minutes=minutes) for name in names[:sick]), *(a_node(name=name) for name in names[sick:])]
     claims = [a_claim(name, deletion_ns=NOW_NS if leaving and name == names[0] else 0) for name in names]
@@ -54,7 +54,7 @@ def test_unhealthy_nodes_before_1_15(minutes: int, sick: int, deletion: HealthDe
     assert present(steps.analysis.next).unhealthy == named
 
 
-def test_since_then_the_method_does() -> None:
+def test_the_repair_method_handles_unhealthy_nodes_since_1_15() -> None:
     for steps in (_analysed(31, "1.15.0"), _analysed(31, "1.14.1", gate="false")):
         assert analyse_all(steps, ()).findings["claim/claim-node-0"].unhealthy is None
         steps.simulate_next_pass()
@@ -75,7 +75,7 @@ def test_share_of_all_nodes_for_a_nodeclaim_without_nodepool() -> None:
         assert deletions == {"node-0": HealthDeletion(NOW_NS - MINUTE_NS, is_tripped)}
 
 
-def test_deleting_node_is_only_drained_by_force() -> None:
+def test_a_deleting_unhealthy_node_is_only_drained_by_force() -> None:
     steps = _analysed(31, "1.14.1", leaving=True)
     deletion = analyse_all(steps, ()).findings["claim/claim-node-0"].unhealthy
     assert deletion == HealthDeletion(NOW_NS - MINUTE_NS, is_tripped=False, is_going=True)
@@ -88,7 +88,7 @@ def test_deleting_node_is_only_drained_by_force() -> None:
 
 
 def test_equally_urgent_nodes_are_repaired_by_drain_cost_including_ended_pods() -> None:
-    """Hold ``GetPods`` of pkg/utils/node/node.go, from which pkg/controllers/disruption/types.go sums the cost."""
+    """Follows ``GetPods`` of pkg/utils/node/node.go, used by pkg/controllers/disruption/types.go to sum the cost."""
     names = [f"node-{number}" for number in range(12)]
     nodes = [*(_sick(name) for name in names[:2]), *(a_node(name=name) for name in names[2:])]
     claims = [a_claim(name) for name in names]

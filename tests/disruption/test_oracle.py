@@ -1,9 +1,15 @@
-"""Random fleets, crossed scenarios and fleets with oddities, asked of Karpenter's own code too.
+"""Comparison with Karpenter's own code on random fleets, crossed scenarios and fleets with oddities.
 
-Opt in with KARPTUI_ORACLE=/path/to/the/oracle. KARPTUI_ORACLE_FLEETS says how many fleets (300), KARPTUI_ORACLE_CROSSES
-how many crosses (300), KARPTUI_ORACLE_ODDITIES how many fleets with oddities (300), KARPTUI_ORACLE_SEED where they
-begin, KARPTUI_ORACLE_VERSION which version the oracle is (1.14.1). Karpenter breaks ties by chance, so it is asked
-again where it differs: what it never answers in 25 runs is a difference.
+Opt in with KARPTUI_ORACLE=/path/to/the/oracle. Further settings:
+
+    KARPTUI_ORACLE_FLEETS     number of fleets (300)
+    KARPTUI_ORACLE_CROSSES    number of crosses (300)
+    KARPTUI_ORACLE_ODDITIES   number of fleets with oddities (300)
+    KARPTUI_ORACLE_SEED       first seed
+    KARPTUI_ORACLE_VERSION    version of the oracle (1.14.1)
+
+Karpenter breaks ties at random, so it runs again if its answer differs. Our answer is wrong if none of 25 runs gives
+it.
 """
 
 from __future__ import annotations
@@ -30,7 +36,7 @@ pytestmark = [pytest.mark.oracle, pytest.mark.skipif(not ORACLE, reason="KARPTUI
 
 
 @pytest.mark.parametrize("kind", ["fleets", "crosses", "oddities"])
-def test_seeded_snapshots_are_decided_as_karpenter_decides_them(kind: str, tmp_path: Path) -> None:
+def test_decisions_for_seeded_snapshots_match_karpenter(kind: str, tmp_path: Path) -> None:
     source = stock(newer=VERSION.startswith("1.15")) if kind == "crosses" else None
     ours = {}
     for number in range(int(os.environ.get(f"KARPTUI_ORACLE_{kind.upper()}", "300"))):
@@ -45,7 +51,7 @@ def test_seeded_snapshots_are_decided_as_karpenter_decides_them(kind: str, tmp_p
 
 
 def _is_right(ours: Mapping[str, Any], seen: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether each method's answer, and the events as a whole, are among those seen."""
+    """Return whether each method's answer, and all events together, equal those of some Karpenter run."""
     by_method = [decisions(document) for document in seen]
     texts = decisions(ours)
     names = texts.keys() | by_method[0].keys()

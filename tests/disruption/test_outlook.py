@@ -57,7 +57,7 @@ def _cluster(
 
 
 def _without(cluster: Prepared, name: str = "node-1", code: str | None = None) -> RemovalResult:
-    """Return the prospect of a node without its one blocker, or without the first of a code."""
+    """Return the removal result of a node without its only blocker, or without the first one of a code."""
     fleet = observed_fleet(cluster)
     survey = BlockerSurvey(fleet)
     blockers = survey.of(node_of(fleet, name))
@@ -143,7 +143,7 @@ def test_static_nodepools() -> None:
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
     prospect = _without(_cluster(pool=pool, claims=[claim]))
     assert (prospect.outcome, prospect.method) == (Outcome.REPLACE, Method.STATIC_DRIFT)
-    # Karpenter prices no replacement from a template.
+    # Karpenter does not price a static NodePool's replacement.
     assert prospect.savings_per_hour == 0.0
     assert present(prospect.command).known_savings is None
     (replacement,) = verdict_of(prospect).replacements
@@ -155,7 +155,7 @@ def test_static_nodepools() -> None:
     assert _without(_cluster(pool=pool)).outcome is Outcome.NO
 
 
-def test_a_score_that_is_too_low() -> None:
+def test_a_balanced_score_that_is_too_low() -> None:
     pool = a_nodepool(budgets=(), consolidation_policy=BALANCED)
     nodes = [a_node(**BIG), a_node(name="node-2", **BIG)]
     claims = [
@@ -175,7 +175,7 @@ def test_a_score_that_is_too_low() -> None:
 
 
 RIPENING = a_claim(instance_type="m5.2xlarge")
-"""A NodeClaim that consolidation does not want yet."""
+"""A NodeClaim that is not yet consolidatable."""
 
 
 @pytest.mark.parametrize(("cluster", "code", "outcome"), [
@@ -222,7 +222,7 @@ def test_without_nodepools_no_simulation_begins() -> None:
     assert (prospect.outcome, prospect.refusal) == (Outcome.NO, None)
 
 
-def test_all_blockers_removed_twice() -> None:
+def test_the_result_without_all_blockers_is_cached() -> None:
     pods = [a_pod(name=name, node="node-1", annotations=PROTECTED) for name in "ab"]
     cluster = _cluster(pods=pods, pdbs=[a_pdb()])
     fleet = observed_fleet(cluster)
@@ -244,10 +244,10 @@ def test_a_budget_is_lifted_for_all_pods_of_the_node(
     assert _without(_cluster(pods=pods, pdbs=pdbs), code=Code.PDB_EXHAUSTED).outcome is outcome
 
 
-# -- what comes next -----------------------------------------------------------------------------------------------
+# -- the next pass -------------------------------------------------------------------------------------------------
 
 
-def test_the_first_method_that_finds_something_ends_the_pass() -> None:
+def test_the_first_method_with_a_command_ends_the_pass() -> None:
     cluster = _cluster()
     result = next_pass(cluster, observed_fleet(cluster))
     assert (present(result.acting).method, [command.decision for command in result.commands]) == (
@@ -287,7 +287,7 @@ def test_static_drift_replaces_within_headroom() -> None:
         pool = a_nodepool(budgets=(), replicas=3)
         cluster = _cluster(nodes=nodes, claims=claims, pool=pool, settings=parse_settings(settings))
         (asked,) = (result for result in simulate(cluster).methods if result.method is Method.STATIC_DRIFT)
-        assert [command.candidates[0].name for command in asked.commands] == list(names), "simulate agrees with next"
+        assert [command.candidates[0].name for command in asked.commands] == list(names), "simulate and next differ"
     assert going() == list(names)
     assert going(budgets=(DisruptionBudget("1"),)) == ["node-1"]
     assert going(limits={"nodes": parse_quantity("5")}) == ["node-1", "node-2"]
@@ -301,7 +301,7 @@ def test_static_drift_replaces_within_headroom() -> None:
     (((labels.CAPACITY_TYPE, "In", "spot"),), None, ((), 0.0)),
     ((), (), ((), 0.0)),
 ])  # fmt: skip
-def test_types_that_a_template_may_be_launched_with(
+def test_types_that_a_nodepools_template_allows(
     requirements: Sequence[Sequence[str]], types: Sequence[Any] | None, expected: Sequence[Sequence[str] | float]
 ) -> None:
     pool = a_nodepool(requirements=tuple(a_requirement(*requirement) for requirement in requirements))
@@ -326,7 +326,7 @@ def test_pods_of_a_terminate_first_node_are_not_moved() -> None:
     assert (verdict.is_open, verdict.savings_per_hour) == (True, 0.0)
 
 
-def test_current_outcome() -> None:
+def test_outcome_with_the_current_blockers() -> None:
     def now(**fields: Any) -> RemovalResult:
         cluster = _cluster(**fields)
         fleet = observed_fleet(cluster)

@@ -46,7 +46,7 @@ def origin(
     (origin("x", "TaskRun", "build-run-9", labels={"tekton.dev/pipeline": "build"}), "TaskRun/ci/build"),
     (origin("x", "TaskRun", "build-run-9", labels={"tekton.dev/pipeline": ""}), "TaskRun/ci/build-run"),
 ])  # fmt: skip
-def test_rules_in_their_order(text: str, expected: str) -> None:
+def test_the_first_matching_rule_determines_the_origin(text: str, expected: str) -> None:
     assert text == expected
 
 

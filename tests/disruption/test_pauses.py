@@ -42,7 +42,7 @@ def decoded(document: dict[str, Any]) -> DisruptionBudget:
     reasons=st.sampled_from([(), (Reason.DRIFTED,), (Reason.EMPTY, Reason.UNDERUTILIZED)]),
     existing=st.sampled_from(EXISTING),
 )
-def test_a_pause_closes_its_reasons_until_its_end_and_changes_nothing_else(
+def test_a_pause_blocks_only_its_reasons_and_only_until_its_end(
     start: int, seconds: int, reasons: Sequence[Reason], existing: tuple[DisruptionBudget, ...]
 ) -> None:
     now_ns = NOW_NS + start * NS_PER_SECOND
@@ -105,13 +105,13 @@ def test_active_pauses(budget: DisruptionBudget, is_recurring: bool | None) -> N
     ("12:00", "2026-11-21T12:00:00Z"),
     ("2026-12-01T06:00:00Z", "2026-12-01T06:00:00Z"),
 ])  # fmt: skip
-def test_ends_as_users_write_them(text: str, end: str) -> None:
+def test_ends_may_be_durations_or_times(text: str, end: str) -> None:
     now_ns = NOW_NS - NOW_NS % DAY_NS + 12 * HOUR_NS
     assert end_of(text, now_ns) == parse_timestamp(end)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-20m ago", "25:00", "Z", "tomorrow"])
-def test_other_ends_are_refused(text: str) -> None:
+def test_invalid_ends_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         end_of(text, NOW_NS)
 

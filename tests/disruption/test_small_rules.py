@@ -80,7 +80,7 @@ def test_nominations_of_removed_nodes_are_ignored() -> None:
     assert nominations([], fleet.nodes, 10.0, NOW_NS) == {}
 
 
-def test_marks_of_a_command_need_each_other() -> None:
+def test_a_command_needs_both_condition_and_taint() -> None:
     mark = a_condition("DisruptionReason", reason="Empty")
     fleet = a_fleet(
         nodes=[a_node(), a_node(name="u", pool="")],
@@ -186,7 +186,7 @@ def test_owner_index_keeps_no_template_alive(monkeypatch: pytest.MonkeyPatch) ->
     assert len(index._cached) <= 3
 
 
-def test_every_code_has_its_facts() -> None:
+def test_every_code_has_a_word_and_a_meaning() -> None:
     assert set(CODES) == set(Code)
     assert all(facts.word and facts.meaning for facts in CODES.values())
     assert {facts.why for facts in CODES.values()} <= set(RANKS) == set(WhyCode)
@@ -199,7 +199,7 @@ def test_every_code_has_its_facts() -> None:
     (WhyCode.NEVER, {Code.CONSOLIDATION_DISABLED}),
     (WhyCode.OK, set()),
 ])  # fmt: skip
-def test_codes_of_a_why_code(why: WhyCode, codes: set[Code]) -> None:
+def test_blocker_codes_of_a_why_code(why: WhyCode, codes: set[Code]) -> None:
     assert set(codes_shown_as(why)) == codes
 
 
@@ -210,7 +210,7 @@ def test_blocker_words_differ_from_numbered_codes() -> None:
 @pytest.mark.parametrize(
     ("nodes", "seconds"), [(0, 0.03), (60, 0.03), (61, 0.031), (300, 0.252), (1000, 0.9), (2000, 1.826)]
 )
-def test_it_grows_with_the_cluster(nodes: int, seconds: float) -> None:
+def test_the_assumed_simulation_time_grows_with_the_cluster(nodes: int, seconds: float) -> None:
     assert assumed_seconds(nodes) == pytest.approx(seconds)
 
 
@@ -220,7 +220,7 @@ def _fleet(*, node: bool | Node | None = None, claim: bool | NodeClaim | None = 
     return a_fleet(nodes=nodes, nodeclaims=claims, **objects)
 
 
-def test_every_gate_is_answered() -> None:
+def test_every_gate_is_checked() -> None:
     protected = a_pod(name="a", node="node-1", annotations=PROTECTED)
     fleet = _fleet(
         node=a_node(annotations=PROTECTED, is_initialized=False),
@@ -234,7 +234,7 @@ def test_every_gate_is_answered() -> None:
     }  # fmt: skip
 
 
-def test_without_any_pdb_it_is_not_known_whether_evictions_are_allowed() -> None:
+def test_pdb_gates_are_unknown_without_any_pdb() -> None:
     fleet = _fleet(pods=[a_pod(name="a", node="node-1")])
     answers = {check.gate: check.is_open for check in all_gates(fleet, fleet.nodes[0])}
     assert (answers[Gate.POD_DND], answers[Gate.PDB_MULTIPLE], answers[Gate.PDB_EXHAUSTED]) == (True, None, None)
@@ -267,7 +267,7 @@ def test_a_deleting_or_unready_nodepool_still_resolves() -> None:
      [('InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation: duration "0s" must be '
        'positive, ignoring annotation')]),
 ])  # fmt: skip
-def test_karpenters_events(text: str, document: dict[str, Any] | list[str]) -> None:
+def test_events_about_do_not_disrupt(text: str, document: dict[str, Any] | list[str]) -> None:
     recorder = Recorder()
     record(recorder, a_pod(name="job"), read_value(text).at(NOW_NS - HOUR_NS, NOW_NS))
     assert recorder.by_object() == ({"Pod/default/job": document} if document else {})

@@ -44,7 +44,7 @@ def surveyed(
 
 
 def same(left: Analysis, right: Analysis) -> bool:
-    """Whether two analyses say the same of every node; objects may differ."""
+    """Return whether two analyses are equal for every node."""
 
     def plain(analysis: Analysis) -> dict[str, list[Any]]:
         return {
@@ -151,13 +151,13 @@ CHANGES: dict[str, Callable[[Inventory], Inventory]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("later_ns", [0, 49 * MINUTE_NS, 2 * HOUR_NS])
-def test_after_a_change(change: str, later_ns: int) -> None:
+def test_a_reused_survey_equals_a_new_one_after_a_change(change: str, later_ns: int) -> None:
     inventory = story_e.inventory()
     before = surveyed(inventory).analysis
     changed = CHANGES[change](inventory)
     after = surveyed(changed, before, now_ns=NOW_NS + later_ns)
     assert same(after.analysis, surveyed(changed, now_ns=NOW_NS + later_ns).analysis)
-    # And once more, resting on a survey that rested on another itself.
+    # A second time, based on a survey that was itself based on another.
     again = surveyed(changed, after.analysis, now_ns=NOW_NS + later_ns + MINUTE_NS)
     assert same(again.analysis, surveyed(changed, now_ns=NOW_NS + later_ns + MINUTE_NS).analysis)
 
@@ -171,7 +171,7 @@ def test_after_a_change(change: str, later_ns: int) -> None:
         {"settings": Settings(batch_max_seconds=3600.0)},
     ],
 )
-def test_after_types_or_settings_changed(options: Mapping[str, Any]) -> None:
+def test_a_reused_survey_equals_a_new_one_after_types_or_settings_changed(options: Mapping[str, Any]) -> None:
     inventory = CHANGES["a node is nominated"](story_e.inventory())
     before = surveyed(inventory).analysis
     after = surveyed(inventory, before, **options)
@@ -193,7 +193,7 @@ def test_unchanged_nodes_are_not_surveyed(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(steps._survey, "of", watched)
     for _ in steps.survey():
         pass
-    # Besides the node of the pod only the one that is on its way out.
+    # Only the pod's node and the deleting node.
     assert sorted(seen) == ["ip-10-0-33-7", FIRST]
     assert sum(steps.analysis.findings[key] is before.findings[key] for key in before.findings) == 7
 

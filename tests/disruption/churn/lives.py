@@ -1,4 +1,4 @@
-"""NodeClaims that come and go, as tests tell them: times are minutes before noon."""
+"""Builders of NodeClaims' lives for tests; times are minutes before noon."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.builders import MINUTE_NS, NOW_NS, a_condition, a_nodeclaim, an_event
 
 
 def ago(minutes: float) -> int:
-    """Return an instant so many minutes before noon."""
+    """Return the instant this number of minutes before noon."""
     return NOW_NS - int(minutes * MINUTE_NS)
 
 
 def a_life(claim: str = "general-a", *, born: float = 60, left: float | None = None, **fields: Any) -> Life:
-    """Return a life of the NodePool general that ended where ``left`` is given."""
+    """Return a NodeClaim's life in NodePool general; it ended if ``left`` is given."""
     given: dict[str, Any] = {"pool": "general", "instance_type": "m5.large", "capacity_type": "spot", **fields}
     if left is not None:
         given = {"removed_ns": ago(left), "why": Removal.UNDERUTILIZED, **given}
@@ -27,7 +27,7 @@ def a_life(claim: str = "general-a", *, born: float = 60, left: float | None = N
 def a_leaver(
     name: str = "general-a", *, born: float = 60, left: float = 10, why: str = "", stage: str = "Initialized", **f: Any
 ) -> NodeClaim:
-    """Return a NodeClaim that is being deleted, by a disruption command where ``why`` is given."""
+    """Return a deleting NodeClaim; a disruption command deletes it if ``why`` is given."""
     reached = ("Launched", "Registered", "Initialized")[: ("", "Launched", "Registered", "Initialized").index(stage)]
     conditions = [a_condition(text, since_ns=ago(born)) for text in reached]
     if why:
@@ -41,7 +41,7 @@ def gone(claim: NodeClaim, minutes: float = 9) -> GoneClaim:
 
 
 def event_at(about: str, reason: str, message: str = "", *, at: float = 10, first: float | None = None) -> Event:
-    """Return an event about a NodeClaim, unless ``about`` names a kind."""
+    """Return an event about a NodeClaim, or about ``Kind/name``."""
     from msgspec.structs import replace
 
     name = about if "/" in about else f"NodeClaim/{about}"

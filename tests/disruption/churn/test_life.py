@@ -33,7 +33,7 @@ AT_ONCE = {TERMINATION_TIMESTAMP: format_timestamp(ago(10))}
         (a_leaver(), a_nodepool(replicas=2), (), Removal.SCALED_DOWN),
         (a_leaver(stage=""), POOL, (), Removal.LAUNCH_FAILED),
         (a_leaver(stage="Launched"), POOL, (), Removal.NEVER_REGISTERED),
-        # Seen last before its deletion began: only the event tells of the command.
+        # Last seen before its deletion: only the event shows the command.
         (
             replace(a_leaver(), deletion_ns=0),
             POOL,
@@ -43,7 +43,7 @@ AT_ONCE = {TERMINATION_TIMESTAMP: format_timestamp(ago(10))}
         (replace(a_leaver(), deletion_ns=0), POOL, (), Removal.UNKNOWN),
     ],
 )
-def test_why(claim: Any, pool: Any, events: tuple[Event, ...], why: Removal) -> None:
+def test_reasons_of_removals(claim: Any, pool: Any, events: tuple[Event, ...], why: Removal) -> None:
     assert why_removed(claim, pool, events) is why
 
 
@@ -72,7 +72,7 @@ def test_removal_reason_from_messages(message: str, reason: Removal | None) -> N
 POOLS = {"general": a_nodepool()}
 
 
-def test_a_claim_that_is_leaving_and_one_that_has_gone() -> None:
+def test_lives_of_a_deleting_and_of_a_deleted_claim() -> None:
     leaving, went = a_leaver("general-b", born=40, why="Empty"), a_leaver("general-a", left=12)
     first, second = lives((leaving,), (gone(went),), (), POOLS)
     assert (first.claim, first.removed_ns, first.gone_ns, first.why) == ("general-a", ago(12), ago(9), Removal.DELETED)
@@ -80,7 +80,7 @@ def test_a_claim_that_is_leaving_and_one_that_has_gone() -> None:
     assert (second.commanded_ns, second.lived_ns) == (ago(11), 30 * MINUTE_NS)
 
 
-def test_lives_known_from_events_alone() -> None:
+def test_lives_known_only_from_events() -> None:
     events = (
         event_at("general-new", "DisruptionLaunching", "Launching NodeClaim: Drifted", at=20, first=25),
         event_at("general-new", "DisruptionTerminating", "Disrupting NodeClaim: Empty", at=6, first=7),
@@ -107,7 +107,7 @@ def test_an_event_about_an_existing_claim_is_not_counted_twice() -> None:
     assert (life.made_for, life.why) == (Removal.UNDERUTILIZED, None)
 
 
-def test_claims_that_were_never_launched_are_not_counted_from_the_beginning() -> None:
+def test_unlaunched_claims_do_not_count_from_the_start_of_the_window() -> None:
     events = (
         event_at("general-refused", "InsufficientCapacityError", "NodeClaim general-refused event: …", at=20),
         event_at("general-replaced", "DisruptionTerminating", "Disrupting NodeClaim: Empty", at=18),

@@ -34,19 +34,19 @@ LATE = a_life("late", born=8)
 @pytest.mark.parametrize(
     ("life", "others", "events_since", "texts"),
     [
-        # Events name the replacements, in whatever NodePool they are.
+        # Events name the replacements, of any NodePool.
         (LEFT, (MEANT, ELSEWHERE, BYSTANDER, LATE), 60, ["meant", "elsewhere"]),
-        # They would have, had there been any.
+        # Events would have named replacements.
         (LEFT, (BYSTANDER, LATE), 60, []),
-        # The command is older than the events that are left, or there are none.
+        # The command is older than the remaining events, or there are none.
         (LEFT, (BYSTANDER, LATE), 5, ["bystander"]),
         (LEFT, (BYSTANDER, LATE), 0, ["bystander"]),
-        # The beginning of the command is not known.
+        # The start of the command is unknown.
         (a_life("left", left=10), (a_life("made", born=20), a_life("older", born=30)), 0, ["made"]),
-        # By force: pods wait first, and are provisioned for then.
+        # Forceful: the pods are pending first, then nodes are provisioned.
         (a_life("left", left=10, why=Removal.EXPIRED), (BYSTANDER, LATE, a_life("much-later", born=2)), 60, ["late"]),
         (a_life("left", left=10, why=Removal.EXPIRED), (a_life("late", born=8, pool="spare"),), 60, []),
-        # Nothing takes the place of what was empty, or never ran, or stays.
+        # Empty, never launched and existing nodes have no successors.
         (a_life("left", left=10, why=Removal.EMPTY), (BYSTANDER, LATE), 0, []),
         (a_life("left", left=10, why=Removal.SCALED_DOWN), (LATE,), 0, []),
         (a_life("left", left=10, why=Removal.LAUNCH_FAILED), (LATE,), 0, []),
@@ -58,7 +58,7 @@ def test_successors(life: Life, others: tuple[Life, ...], events_since: int, tex
     assert names(Succession((life, *others), since_ns).of(life)) == texts
 
 
-def test_the_same_again_and_the_unknown_never() -> None:
+def test_only_an_equal_node_counts_as_relaunched() -> None:
     life = a_life("left", left=10)
     others = (
         a_life("again", born=5),
@@ -104,16 +104,16 @@ def test_three_short_lives_are_a_loop() -> None:
 
 
 @pytest.mark.parametrize(("born", "kinds"), [((40, 40, 39), []), ((40, 40, 24), [LoopKind.SHORT_LIVED])])
-def test_one_surge_of_short_lives_is_no_loop(born: tuple[int, ...], kinds: list[LoopKind]) -> None:
+def test_short_lives_of_one_burst_are_no_loop(born: tuple[int, ...], kinds: list[LoopKind]) -> None:
     assert loops_of(*(a_life(f"a{n}", born=minutes, left=25 - n) for n, minutes in enumerate(born))) == kinds
 
 
-def test_the_same_type_comes_back_once_a_launch() -> None:
+def test_each_launch_counts_as_one_relaunch_of_a_type() -> None:
     left = [a_life(name, born=900, left=minutes) for name, minutes in (("a", 90), ("b", 60), ("c", 30))]
     back = [a_life(f"back-{name}", born=minutes) for name, minutes in (("a", 85), ("b", 50), ("c", 20))]
     assert loops_of(*left, *back) == [LoopKind.SAME_TYPE]
     assert loops_of(*left, *back[:2]) == []
-    # Replaced by the same, as the command itself has it.
+    # The command itself replaced them with the same type.
     replaced = [a_life(f"for-{life.claim}", born=minutes) for life, minutes in zip(left, (92, 62, 32), strict=True)]
     assert loops_of(*left, *replaced) == [LoopKind.SAME_TYPE]
     left = [a_life(name, born=900, left=30, why=Removal.EMPTY) for name in "abc"]
@@ -121,7 +121,7 @@ def test_the_same_type_comes_back_once_a_launch() -> None:
     assert {name: life.claim for name, life in lives.items()} == {"a": "back"}
 
 
-def test_drift_replaces_by_the_same_and_young_nodes_once_as_it_should() -> None:
+def test_a_drift_rollout_is_no_loop_unless_new_nodes_drift_again() -> None:
     left = [a_life(name, born=900, left=30, why=Removal.DRIFTED) for name in "abc"]
     assert loops_of(*left, *(a_life(f"new-{name}", born=31) for name in "abc")) == []
     rollout = [a_life(name, born=20, left=left, why=Removal.DRIFTED) for name, left in (("a", 15), ("b", 12), ("c", 9))]
@@ -131,7 +131,7 @@ def test_drift_replaces_by_the_same_and_young_nodes_once_as_it_should() -> None:
         assert loops_of(*rollout, again) == [LoopKind.SHORT_LIVED]
 
 
-def test_claims_that_never_join() -> None:
+def test_claims_that_never_join_are_a_loop() -> None:
     failed = [a_life(n, born=9, left=8, why=Removal.LAUNCH_FAILED, instance_type="") for n in "abd"]
     never = a_life("c", born=40, left=25, why=Removal.NEVER_REGISTERED)
     assert loops_of(*failed[:2], never) == [LoopKind.NEVER_JOINED]
@@ -142,7 +142,7 @@ def test_claims_that_never_join() -> None:
     assert loop.median_life_ns is None
 
 
-def test_workloads_that_are_moved_again_and_again() -> None:
+def test_repeatedly_moved_workloads() -> None:
     def moved(moves: int, pods: int) -> Moved:
         return Moved(workload=f"Deployment/web/{moves}-{pods}", moves=moves, pods=pods, first_ns=ago(50),
                      last_ns=ago(5))  # fmt: skip
@@ -157,7 +157,7 @@ def test_workloads_that_are_moved_again_and_again() -> None:
     assert not list(workload_loops((drained,)))
 
 
-def test_the_window_begins_at_the_oldest_information() -> None:
+def test_the_window_starts_at_the_oldest_information() -> None:
     windows = [ChurnWindow(NOW_NS), ChurnWindow(NOW_NS, ago(60)), ChurnWindow(NOW_NS, ago(60), ago(90))]
     assert [window.since_ns for window in windows] == [NOW_NS, ago(60), ago(90)]
     assert [window.length_ns for window in (*windows[:2], ChurnWindow(NOW_NS, NOW_NS + 1))] == [0, HOUR_NS, 0]
@@ -187,7 +187,7 @@ def test_report_of_a_pool_with_a_churn_loop() -> None:
     assert (churn.window.events_since_ns, churn.window.observed_since_ns) == (ago(100), ago(95))
     general, quiet, unknown = churn.pools
     assert (general.pool, quiet.pool, unknown.pool) == ("general", "quiet", "")
-    # One was created before the window; each comes as the one before it goes.
+    # One was created before the window; each starts as the previous one ends.
     assert (general.nodes, general.created, general.removed) == (1, 4, 4)
     assert general.reasons == ((Removal.UNDERUTILIZED, 4),)
     assert (general.median_life_ns, general.lives_known, general.short) == (20 * MINUTE_NS, 4, 4)

@@ -45,7 +45,7 @@ NAMES = WorkloadNames(
     [
         ("web/front-5d4f-zzzzz", "Deployment/web/front"),
         ("web/redis-7", "StatefulSet/web/redis"),
-        # The ReplicaSet is gone, its Deployment is not.
+        # The ReplicaSet was deleted, its Deployment was not.
         ("web/front-77cc-zzzzz", "Deployment/web/front"),
         ("web/alone-7-zzzzz", "ReplicaSet/web/alone-7"),
         ("web/runner-t1abc-project-7-concurrent-0", "Pod/web/runner"),
@@ -104,7 +104,7 @@ def test_a_move_reported_twice_counts_once() -> None:
     assert (redis.workload, redis.reasons) == ("StatefulSet/web/redis", ())
 
 
-def test_the_end_of_a_grace_period_is_by_force() -> None:
+def test_a_move_at_the_end_of_a_grace_period_is_forceful() -> None:
     (move,) = moves_of((an_eviction("web/a-1", "a", "Deleting the pod to accommodate"),), (), NAMES)
     assert move.reason == "Forceful Termination"
 
