@@ -1,4 +1,4 @@
-"""Every command line in README and docs is one that the parsers take, and every page is reached from README."""
+"""The parsers accept every command line in README and docs, and README links to every page."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LINE: Final = re.compile(r"^    (?:\$ )?(?:.*\| )?((?:kubectl karp|karptui)(?: .
 
 
 def lines() -> list[tuple[str, str]]:
-    """Return page and command line of every command that is shown in a block."""
+    """Return page and command line of every command in a code block."""
     return [(page.name, match[1]) for page in PAGES for match in LINE.finditer(page.read_text(encoding="utf-8"))]
 
 
 def words_of(line: str) -> list[str]:
-    """Return the words of a command line, without the program, comments, and where output goes."""
+    """Return the arguments of a command line, without comments and redirections."""
     words = shlex.split(line.replace("kubectl karp", "karptui"), comments=True)
     ends = (index for index, word in enumerate(words) if word in ("|", "&&", ";") or word.startswith((">", "2>")))
     return words[1 : next(ends, len(words))]
@@ -38,7 +38,7 @@ def test_commands_parse(page: str, line: str) -> None:
     build_parser(command).parse_args(rest)
 
 
-def test_every_page_is_reached_from_the_readme() -> None:
+def test_the_readme_links_to_every_page() -> None:
     assert len(lines()) > 40
     reached, ahead = set(), [ROOT / "README.md"]
     while ahead:
@@ -50,7 +50,7 @@ def test_every_page_is_reached_from_the_readme() -> None:
                 ahead.append(resolve)
     assert set(PAGES) <= reached
     direct = set(re.findall(r"\]\(docs/([^)#\s]+\.md)", (ROOT / "README.md").read_text(encoding="utf-8")))
-    assert {page.name for page in PAGES[1:]} <= direct, "every page of docs is linked from README itself"
+    assert {page.name for page in PAGES[1:]} <= direct, "README lacks a link to a page of docs"
 
 
 COMMANDS: Final = ROOT / "karptui" / "cli"
@@ -69,7 +69,7 @@ DIFFER: Final = frozenset(
         "-n",
     }
 )
-"""Flags by which several commands mean something of their own."""
+"""Flags with a different meaning in each command."""
 
 
 def declared(path: Path) -> set[str]:

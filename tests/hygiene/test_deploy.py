@@ -1,4 +1,4 @@
-"""deploy/: the manifests fit together, ask for no more than karptui needs, and name metrics that exist."""
+"""The manifests of deploy/ are consistent, request only what karptui needs, and use existing metrics."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ POD: dict[str, Any] = manifest_of("Deployment")["spec"]["template"]
 (CONTAINER,) = POD["spec"]["containers"]
 
 
-def test_every_file_is_a_resource_or_named_as_optional() -> None:
+def test_every_file_is_a_resource_or_listed_as_optional() -> None:
     (kustomization,) = FILES["kustomization.yaml"]
     text = (DEPLOY / "kustomization.yaml").read_text()
     optional = set(re.findall(r"^# - (\S+)$", text, re.MULTILINE))
@@ -61,7 +61,7 @@ def test_every_file_is_a_resource_or_named_as_optional() -> None:
     assert [image["name"] for image in kustomization["images"]] == [CONTAINER["image"]]
 
 
-def test_every_object_has_a_kind_a_name_and_the_namespace_it_belongs_to() -> None:
+def test_objects_are_unique_and_in_the_right_namespace() -> None:
     whole = [document for documents in FILES.values() for document in documents if document["kind"] != "Kustomization"]
     assert len({(each["kind"], each["metadata"]["name"]) for each in whole}) == len(whole)
     cluster_wide = {"Namespace", "ClusterRole", "ClusterRoleBinding"}
@@ -72,7 +72,7 @@ def test_every_object_has_a_kind_a_name_and_the_namespace_it_belongs_to() -> Non
     }
 
 
-def test_references_lead_somewhere() -> None:
+def test_references_between_manifests_are_valid() -> None:
     account = manifest_of("ServiceAccount")["metadata"]
     assert POD["spec"]["serviceAccountName"] == account["name"]
     for kind, role in (("ClusterRoleBinding", "ClusterRole"), ("RoleBinding", "Role")):
@@ -109,7 +109,7 @@ def test_the_port_is_the_same_everywhere() -> None:
     assert Path(args.history).parent == Path(CONTAINER["volumeMounts"][0]["mountPath"])
 
 
-def test_one_process_writes_the_history_and_may_do_nothing_else() -> None:
+def test_the_deployment_has_one_replica_and_minimal_rights() -> None:
     spec = manifest_of("Deployment")["spec"]
     assert (spec["replicas"], spec["strategy"]["type"]) == (1, "Recreate")
     assert manifest_of("Namespace")["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
@@ -123,13 +123,13 @@ def test_one_process_writes_the_history_and_may_do_nothing_else() -> None:
     assert CONTAINER["resources"]["limits"].keys() == {"memory"}
 
 
-def test_the_roles_are_those_of_the_documentation() -> None:
+def test_the_roles_match_the_documentation() -> None:
     cluster_role, role = yaml.safe_load_all((ROOT / "docs" / "cluster-role.yaml").read_text())
     assert manifest_of("ClusterRole") == cluster_role
     assert manifest_of("Role") == role
 
 
-def test_the_image_runs_as_the_same_user_and_has_what_the_wheel_is_made_of() -> None:
+def test_the_image_has_the_pods_user_and_the_wheels_sources() -> None:
     lines = (DEPLOY / "Containerfile").read_text().splitlines()
     user = POD["spec"]["securityContext"]
     assert f"USER {user['runAsUser']}:{user['runAsGroup']}" in lines
@@ -150,7 +150,7 @@ def expressions() -> list[str]:
 
 
 @pytest.mark.parametrize("expression", sorted(set(expressions())))
-def test_rules_and_panels_ask_for_metrics_and_labels_that_exist(expression: str) -> None:
+def test_rules_and_panels_use_existing_metrics_and_labels(expression: str) -> None:
     (name,) = re.findall(r"karptui_\w+", expression)
     selected = re.findall(r"(\w+)=\"", expression)
     grouped = [label for group in re.findall(r"(?:by|without) \(([^)]*)\)", expression) for label in group.split(", ")]
@@ -158,7 +158,7 @@ def test_rules_and_panels_ask_for_metrics_and_labels_that_exist(expression: str)
 
 
 def test_every_cause_has_an_alert_for_each_severity() -> None:
-    assert (DEPLOY / "alerts.yaml").read_text() == make_alerts.text(), "python tools/make_alerts.py"
+    assert (DEPLOY / "alerts.yaml").read_text() == make_alerts.text(), "run python tools/make_alerts.py"
     rules = manifest_of("PrometheusRule")["spec"]["groups"][0]["rules"]
     assert len({rule["alert"] for rule in rules}) == len(rules)
     assert all(set(rule) == {"alert", "expr", "for", "labels", "annotations"} for rule in rules)
@@ -166,7 +166,7 @@ def test_every_cause_has_an_alert_for_each_severity() -> None:
     assert wanted <= {rule["expr"] for rule in rules}
 
 
-def test_the_dashboard_is_one() -> None:
+def test_the_dashboard_is_valid_and_shows_every_metric() -> None:
     Draft202012Validator(DASHBOARD_SCHEMA).validate(DASHBOARD)
     assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
     shown = {name for target in expressions() for name in re.findall(r"karptui_\w+", target)}

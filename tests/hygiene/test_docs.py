@@ -1,4 +1,4 @@
-"""The documentation: links, paths and pages made by tools are right; the site has every page once."""
+"""The documentation has valid links and paths and up-to-date generated pages; the site has every page once."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ PATH = re.compile(r"`((?:[\w.-]+/)*[\w-]+(?:\.(?:py|md|tcss|yaml))?)`")
 SITE_PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
 COMMANDS = [line for page in SITE_PAGES.values() for line in make_site.OUTPUT.findall(page)]
 SHORT = re.compile(r"(--horizon|--until) \w+")
-"""Flags of forecasts, which are made for a minute here."""
+"""Horizon flags of forecasts, which the tests set to one minute."""
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors that a page's headings make, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub creates them."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
@@ -72,7 +72,7 @@ def test_pages_that_a_tool_writes_are_up_to_date(page: str, name: str) -> None:
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     written = tool.page() if name == "make_man" else "\n".join(tool.lines()) + "\n"
-    assert (ROOT / "docs" / page).read_text(encoding="utf-8") == written, f"python tools/{name}.py writes it anew"
+    assert (ROOT / "docs" / page).read_text(encoding="utf-8") == written, f"run python tools/{name}.py"
 
 
 STATES = {"nodes-forbidden", "nodes-disconnected", "nodes-no-colour"}
@@ -93,12 +93,12 @@ def test_the_gallery_shows_every_picture() -> None:
 DOCUMENT = (ROOT / "docs" / "aws-access.md").read_text(encoding="utf-8")
 
 
-def test_the_documented_policy_is_what_is_asked_for() -> None:
+def test_the_documented_policy_has_the_requested_actions() -> None:
     policy = present(re.search(r"```json\n(.*?)```", DOCUMENT, re.DOTALL))
     assert set(json.loads(policy[1])["Statement"][0]["Action"]) == {rule.action for rule in RULES.values()}
 
 
-def test_the_documented_ages_are_those_kept() -> None:
+def test_the_documented_ages_match_the_code() -> None:
     for rule in RULES.values():
         row = present(re.search(rf"\| `{rule.action}` \|[^|]*\| (\d+) (h|min) \|", DOCUMENT))
         assert int(row[1]) * {"h": 3600, "min": 60}[row[2]] == rule.holds_seconds
@@ -115,13 +115,13 @@ def files() -> tuple[str, ...]:
 
 
 def told(text: str) -> set[str]:
-    """Return the paths that a text names; of packages only those that stand below a folder of the repository."""
+    """Return the paths in a text; only those of existing top-level folders or with a known suffix."""
     findall = PATH.findall(text)
     return {path for path in findall if path.endswith((".py", ".tcss")) or path.partition("/")[0] in FOLDERS}
 
 
 def missing(text: str) -> list[str]:
-    """Return the paths that lead nowhere; the beginning of one may be left out."""
+    """Return the paths that match no file; a path may omit its first folders."""
     top = {path.name for path in ROOT.iterdir()}
     return sorted(
         path for path in told(text) - top if not any(file == path or file.endswith(f"/{path}") for file in files())
@@ -129,19 +129,19 @@ def missing(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PLACES)
-def test_every_path_is_there(page: str) -> None:
+def test_every_path_exists(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     assert len(told(text)) > 20
     assert missing(text) == []
 
 
-def test_a_path_that_leads_nowhere_is_missed_and_no_other() -> None:
+def test_only_paths_without_a_file_are_missing() -> None:
     there = ("pool_order.py", "provisioning/pool_order.py", "karptui/studies", "docs/solve.md")
     nowhere = ["docs/solved.md", "karptui/study", "ordering.py", "pending/order.py"]
     assert missing(" ".join(f"see `{path}`" for path in (*there, *nowhere))) == nowhere
 
 
-def test_every_package_is_told_of() -> None:
+def test_every_package_is_in_the_architecture_table() -> None:
     table = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").partition("## From the API server")[0]
     packages = {path.parent.name for path in (ROOT / "karptui").glob("*/__init__.py")}
     assert packages - set(re.findall(r"`(\w+)`", table)) == set()
@@ -152,7 +152,7 @@ def test_every_page_is_in_one_section() -> None:
     assert sorted(listed) == sorted(SITE_PAGES)
 
 
-def test_the_configuration_is_read_and_its_files_are_there() -> None:
+def test_the_site_configuration_is_valid_and_its_files_exist() -> None:
     entries = tomllib.loads(make_site.configuration())["project"]["nav"]
     values = [value for entry in entries for value in entry.values()]
     named = [name for value in values for name in ([value] if isinstance(value, str) else value)]
@@ -172,7 +172,7 @@ def test_a_command_on_the_site_prints_something(
     assert len(capsys.readouterr().out) > 200
 
 
-def test_output_stands_below_its_command() -> None:
+def test_output_is_inserted_below_its_command() -> None:
     page = "Before.\n\n    $ karptui nodes --demo\n\nAfter: `$ karptui` stays.\n"
     with_outputs = make_site.with_outputs(page, lambda command: f"out of {command}\n" * 50)
     assert with_outputs.startswith("Before.\n\n```console\n$ karptui nodes --demo\nout of karptui nodes --demo\n")

@@ -1,4 +1,4 @@
-"""A few hundred hostile inputs of each sort that are read or refused; ``python tools/fuzz.py`` tries 50,000."""
+"""Some hostile inputs per target; ``python tools/fuzz.py`` tries 50,000."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ TARGETS = {target.name: target for target in fuzz.targets()}
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_hostile_input_is_read_or_refused_with_a_sentence(name: str) -> None:
+def test_hostile_input_is_read_or_refused_with_an_expected_error(name: str) -> None:
     assert fuzz.fuzz((TARGETS[name],), range(30), seed=11) == []
 
 
-def test_what_is_wrong_is_found() -> None:
+def test_an_unexpected_error_is_reported() -> None:
     def fails(_: bytes) -> object:
         raise KeyError("x")
 

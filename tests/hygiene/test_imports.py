@@ -1,4 +1,4 @@
-"""Modules: light lower layers, no circles, screens without engines, files written in one place."""
+"""Rules for modules: light lower layers, no import cycles, screens without engines, one place to write files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ print(json.dumps(sorted(sys.modules)))
 """
 ROOT = Path(__file__).parents[2] / "karptui"
 LIVE = frozenset({"analyst", "feed", "lock", "mailbox", "replayer", "follower", "shared_base", "view"})
-"""Attributes that would lead to something that lives."""
+"""Attributes that would give a screen access to live objects."""
 LIVE_TYPES = re.compile(r"\b(ClusterView|ClusterState|Inventory|Prepared|ClusterFollower|SharedBase|WhatIfBase)\b")
 PACKAGE = Path(__file__).resolve().parents[2] / "karptui"
 WRITERS = {
@@ -38,11 +38,11 @@ NAMES = {
 }  # fmt: skip
 FLAGS = {"O_CREAT", "O_TRUNC", "O_APPEND"}
 WORDS = re.compile(rf"\b(?:{'|'.join(sorted(NAMES | FLAGS))}|open\()")
-"""What stands in the text of every module that does."""
+"""Text that every module that writes files contains."""
 
 
 def modules_behind(package: str) -> list[str]:
-    """Return every module that is loaded once a package and all its modules are imported in a fresh interpreter."""
+    """Return the modules loaded by importing a package and all its modules in a new interpreter."""
     command = [sys.executable, "-c", LIST_MODULES, package]
     result = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
     names: list[str] = json.loads(result.stdout)
@@ -54,7 +54,9 @@ def modules_behind(package: str) -> list[str]:
     ("karptui.karpenter", ("kube",), set()),
     ("karptui.decode", ("kube", "karpenter"), set()),
 ])  # fmt: skip
-def test_lower_layers_load_nothing_heavy_or_above(package: str, lower: tuple[str, ...], heavy: set[str]) -> None:
+def test_lower_layers_import_no_heavy_modules_and_no_higher_layers(
+    package: str, lower: tuple[str, ...], heavy: set[str]
+) -> None:
     loaded = modules_behind(package)
     assert package in loaded
     assert {name.partition(".")[0] for name in loaded} & set(HEAVY) == heavy
@@ -63,7 +65,7 @@ def test_lower_layers_load_nothing_heavy_or_above(package: str, lower: tuple[str
     assert texts <= allowed
 
 
-def test_the_first_screen_loads_no_decoder_no_engine_and_no_client() -> None:
+def test_the_first_screen_imports_no_decoder_engine_or_client() -> None:
     code = "import json, sys, karptui.app, karptui.screens.nodes; print(json.dumps(sorted(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
     loaded = set(json.loads(result.stdout))
@@ -73,8 +75,8 @@ def test_the_first_screen_loads_no_decoder_no_engine_and_no_client() -> None:
     assert loaded.isdisjoint(engines | {"karptui.disruption.analysis_steps"})
 
 
-def test_there_are_no_import_circles() -> None:
-    """Imports inside functions and for type checking count as well: they hide a circle, they do not end it."""
+def test_there_are_no_import_cycles() -> None:
+    """Imports in functions and for type checking count too: they hide a cycle but do not remove it."""
     graph = grimp.build_graph("karptui")
     modules = graph.modules - {"karptui"}
     assert len(modules) > 400
@@ -93,7 +95,7 @@ def trees() -> Iterator[tuple[str, ast.Module]]:
             yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
 
 
-def test_no_screen_reaches_for_anything_that_lives() -> None:
+def test_no_screen_uses_live_objects() -> None:
     texts = [
         f"{path}:{node.lineno} .{node.attr}"
         for path, tree in trees()
@@ -105,7 +107,7 @@ def test_no_screen_reaches_for_anything_that_lives() -> None:
 
 @cache
 def functions(module: str) -> dict[str, str]:
-    """Return the parameters of a module's functions, as they are written."""
+    """Return the source of the parameters of a module's functions."""
     path = ROOT.parent / Path(*module.split("."))
     path = next(item for item in (path / "__init__.py", path.with_suffix(".py")) if item.is_file())
     text = path.read_text()
@@ -117,8 +119,8 @@ def takes_live(module: str, name: str) -> bool:
     return LIVE_TYPES.search(functions(module).get(name, "")) is not None
 
 
-def test_no_screen_calls_what_takes_a_cluster() -> None:
-    """Modules of facts hold also what makes facts of a cluster: that is for the session's side."""
+def test_no_screen_imports_a_function_of_a_live_cluster() -> None:
+    """Modules of facts also have functions that derive facts from a cluster, for the session only."""
     assert takes_live("karptui.session.types_of_pools", "pool_entries")
     texts = [
         f"{path}: {node.module}.{name.name}"
@@ -132,7 +134,7 @@ def test_no_screen_calls_what_takes_a_cluster() -> None:
 
 
 def writes(tree: ast.AST) -> bool:
-    """Return whether a module may make a file or write into one."""
+    """Return whether a module may create or write a file."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in NAMES | FLAGS:
             return True
@@ -144,7 +146,7 @@ def writes(tree: ast.AST) -> bool:
     return False
 
 
-def test_files_are_written_in_one_place() -> None:
+def test_only_listed_modules_write_files() -> None:
     texts = {
         str(path.relative_to(PACKAGE))
         for path in PACKAGE.rglob("*.py")
@@ -153,7 +155,7 @@ def test_files_are_written_in_one_place() -> None:
     assert texts == set(WRITERS)
 
 
-def test_other_ways_are_seen() -> None:
+def test_every_way_to_write_a_file_is_detected() -> None:
     for text in ("open(p, 'w')", "p.open(mode='xb')", "p.write_text(t)", "os.open(p, os.O_CREAT)", "open(p, 'r+')"):
         assert WORDS.search(text), text
         assert writes(ast.parse(text)), text

@@ -36,11 +36,11 @@ def release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
-def test_boto3_is_not_one_the_resolver_stepped_back_to() -> None:
+def test_boto3_is_recent() -> None:
     assert release(metadata.version("boto3")) >= (1, 42)
 
 
-def test_the_top_level_holds_only_what_belongs_there() -> None:
+def test_the_top_level_has_only_expected_files() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=False, capture_output=True, text=True, timeout=60)
     if listed.returncode:
         pytest.skip("not a git checkout")
@@ -84,7 +84,7 @@ def test_the_wheel_has_styles_data_and_typing(tmp_path: Path) -> None:
     assert not [name for name in packed if name.startswith(("tests/", "snapshots/", "benchmarks/"))]
 
 
-def test_every_dependency_is_locked_in_a_version_that_is_allowed() -> None:
+def test_every_dependency_is_locked_in_an_allowed_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     versions = dict(re.findall(r"^([a-z0-9._-]+)(?:\[[a-z,]+\])?==([^ ;\\]+)", LOCKED, re.MULTILINE))
     asked = [Requirement(element) for element in (*project["dependencies"], *project["optional-dependencies"]["dev"])]
@@ -94,7 +94,7 @@ def test_every_dependency_is_locked_in_a_version_that_is_allowed() -> None:
         assert item.specifier.contains(versions[name]), f"{item}: {versions.get(name)} is locked; make lock"
 
 
-def test_everything_that_is_locked_has_hashes_and_nothing_names_an_index() -> None:
+def test_locked_packages_have_hashes_and_name_no_index() -> None:
     entries = re.split(r"\n(?=[a-z0-9])", LOCKED.strip())
     assert [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry] == []
     assert "://" not in LOCKED
@@ -106,14 +106,14 @@ CLEAN = {"name": "b", "version": "1", "vulns": []}
 KNOWN = {"name": "c", "version": "2", "vulns": [{"id": "CVE-1", "fix_versions": ["2.1"]}, {"id": "CVE-2"}]}
 
 
-def test_what_is_known_is_listed() -> None:
+def test_known_vulnerabilities_are_listed() -> None:
     assert audit.report({"dependencies": [CLEAN, KNOWN]}) == [
         "c 2: CVE-1, CVE-2; fixed in 2.1",
         "audit: 1 of 2 packages have known vulnerabilities",
     ]
 
 
-def test_silence_is_not_taken_for_safety() -> None:
+def test_unchecked_packages_are_reported() -> None:
     (line,) = audit.report({"dependencies": [SKIPPED, SKIPPED]})
     assert line.startswith("audit: none of 2 packages could be checked (Dependency not found on PyPI")
     (line,) = audit.report({"dependencies": [SKIPPED, CLEAN]})
@@ -124,7 +124,7 @@ def test_silence_is_not_taken_for_safety() -> None:
     ("import time; time.sleep(60)", "audit: no answer within 0.5 s"),
     ("raise SystemExit('no network')", "audit: the packages could not be checked"),
 ])  # fmt: skip
-def test_whatever_happens_it_ends_with_a_sentence(
+def test_a_failing_audit_prints_one_message(
     body: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(audit, "MOST_SECONDS", 0.5 if "0.5" in line else 60)
@@ -136,7 +136,7 @@ def test_whatever_happens_it_ends_with_a_sentence(
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a dry run, with archives of two platforms that were made elsewhere."""
+    """Return the folder of a dry run, with the archives of two other platforms."""
     pytest.importorskip("hatchling", reason="hatchling is not installed: nothing can be built without a network")
     if subprocess.run(["git", "rev-parse"], cwd=ROOT, capture_output=True, check=False).returncode:
         pytest.skip("not a git checkout")
@@ -147,7 +147,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_sums_are_those_of_all_files(out: Path) -> None:
+def test_checksums_cover_all_files(out: Path) -> None:
     lines = (out / "SHA256SUMS").read_text().splitlines()
     told = {name: total for total, _, name in (line.partition("  ") for line in lines)}
     assert told == {
@@ -157,14 +157,14 @@ def test_sums_are_those_of_all_files(out: Path) -> None:
     assert {Path(name).suffix for name in told} >= {".whl", ".gz"}
 
 
-def test_a_second_run_makes_the_same_bytes(out: Path, tmp_path: Path) -> None:
+def test_a_second_run_gives_identical_files(out: Path, tmp_path: Path) -> None:
     assert release_tool.main([karptui.__version__, "--dry-run", "--out", str(tmp_path)]) == 0
     again = [path for path in tmp_path.iterdir() if path.name != "SHA256SUMS"]
     assert len(again) == 4
     assert [path.name for path in again if path.read_bytes() != (out / path.name).read_bytes()] == []
 
 
-def test_the_index_page_has_no_link_that_leads_nowhere(out: Path) -> None:
+def test_the_index_page_has_only_absolute_links(out: Path) -> None:
     (wheel,) = out.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         (name,) = (name for name in packed.namelist() if name.endswith("/METADATA"))
@@ -176,7 +176,7 @@ def test_the_index_page_has_no_link_that_leads_nowhere(out: Path) -> None:
     assert "](" not in "".join(re.findall(r"!\[[^\]]*\]", page))
 
 
-def test_krew_and_homebrew_take_the_archive_of_each_platform(out: Path) -> None:
+def test_krew_and_homebrew_use_the_archive_of_each_platform(out: Path) -> None:
     plugin = yaml.safe_load((out / "karp.yaml").read_text())
     assert plugin["spec"]["version"] == f"v{karptui.__version__}"
     platforms = {part["uri"].removeprefix(f"{URL}/"): part for part in plugin["spec"]["platforms"]}
@@ -214,7 +214,7 @@ def test_the_nix_flake_has_the_dependencies_of_the_project() -> None:
     assert named["build-system"] == {Requirement(line).name for line in project["build-system"]["requires"]}
 
 
-def test_notes_are_the_section_of_the_version() -> None:
+def test_the_notes_are_the_versions_section_of_the_changelog() -> None:
     assert release_tool.changes(LOG.format(""), "1.1.0", is_dry=False) == "- new\n"
     assert release_tool.changes(LOG.format("- next"), "1.2.0", is_dry=True) == "- next\n"
 
@@ -223,17 +223,17 @@ def test_notes_are_the_section_of_the_version() -> None:
     (LOG.format(""), "1.2.0", "no section [1.2.0]"),
     (LOG.format("- next"), "1.1.0", "still has changes under [Unreleased]"),
 ])  # fmt: skip
-def test_a_changelog_that_is_not_ready_stops_it(text: str, version: str, reason: str) -> None:
+def test_an_unfinished_changelog_stops_the_release(text: str, version: str, reason: str) -> None:
     with pytest.raises(release_tool.ReleaseError, match=re.escape(reason)):
         release_tool.changes(text, version, is_dry=False)
 
 
-def test_another_version_than_that_of_the_commit_stops_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_version_other_than_the_commits_stops_the_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert release_tool.main(["9.9.9", "--dry-run", "--out", str(tmp_path)]) == 1
     assert "not 9.9.9" in capsys.readouterr().err
 
 
-def test_the_single_file_has_the_data_of_the_services_that_are_asked() -> None:
+def test_the_single_file_has_the_data_of_the_used_aws_services() -> None:
     spec = (ROOT / "contrib/karptui.spec").read_text(encoding="utf-8")
     (names,) = re.findall(r"^SERVICES = \{(.*)\}$", spec, re.MULTILINE)
     asked = {

@@ -22,7 +22,7 @@ VALUES = {"$CONTEXT": "prod eu", "$NAMESPACE": "web", "$NAME": "it's-1; touch no
 TARGETS = {"karptui-node": ("node", VALUES["$NAME"]), "karptui-pod": ("pod", f"web/{VALUES['$NAME']}")}
 TARGETS["karptui-pool"] = ("pool", VALUES["$NAME"])
 OF_K9S = set("NASOJVFKRCLPU")
-"""Letters that k9s itself has with shift, in one view or another."""
+"""Letters that k9s uses with shift in some view."""
 FAKE = f"""#!{sys.executable}
 import json, os, sys
 print(json.dumps([os.environ["KUBECONFIG"], *sys.argv[1:]]))

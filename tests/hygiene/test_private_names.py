@@ -1,4 +1,4 @@
-"""Names that Textual and Rich keep to themselves are used in one room only: the next version may change any of them."""
+"""Only one package uses private names of Textual and Rich, because any release may change them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(karptui.__file__).parent
 ROOM = ROOT / "widgets" / "textual_compat"
 OTHERS = frozenset({"textual", "rich"})
 TUPLES = frozenset({"_asdict", "_fields", "_make", "_replace"})
-"""What every NamedTuple has."""
+"""Methods of every NamedTuple."""
 
 
 def is_private(name: str) -> bool:
@@ -31,7 +31,7 @@ def is_foreign(module: str) -> bool:
 
 @cache
 def classes_of(module: str) -> dict[str, ast.ClassDef]:
-    """Return the classes of a module by name, as they are written."""
+    """Return the class definitions of a module by name."""
     path = getattr(importlib.import_module(module), "__file__", None)
     if path is None:
         return {}
@@ -40,7 +40,7 @@ def classes_of(module: str) -> dict[str, ast.ClassDef]:
 
 @cache
 def private_names(cls: type) -> frozenset[str]:
-    """Return the private names of a class of Textual's: in its body, and set on its instances."""
+    """Return the private names of a Textual class: those of its body and of its instances."""
     names = {name for name in vars(cls) if is_private(name)}
     written = classes_of(cls.__module__).get(cls.__name__)
     for node in ast.walk(written) if written is not None else ():
@@ -63,7 +63,7 @@ def all_private_names() -> frozenset[str]:
 
 
 def own_names(tree: ast.Module) -> set[str]:
-    """Return the names a module gives itself: functions, and attributes it sets on itself."""
+    """Return a module's own names: functions, and attributes set on self."""
     names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -92,7 +92,7 @@ def used_in_class(node: ast.ClassDef, private: frozenset[str], foreign: frozense
 
 
 def used(tree: ast.Module, module: str) -> Iterator[tuple[int, str]]:
-    """Yield the line and the words of every use in a module."""
+    """Yield line and source of every use in a module."""
     foreign = all_private_names() - own_names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and is_foreign(node.module or ""):
@@ -122,19 +122,19 @@ def uses(path: Path) -> list[str]:
 
 
 def drawing() -> Iterator[Path]:
-    """Yield the modules that may touch Textual: those outside the room that import it, or what is made of it."""
+    """Yield the modules outside the allowed package that import Textual or something built on it."""
     for path in sorted(ROOT.rglob("*.py")):
         folder = path.relative_to(ROOT).parts[0]
         if ROOM not in path.parents and (folder in {"widgets", "screens"} or "textual" in path.read_text()):
             yield path
 
 
-def test_private_names_stay_in_their_room() -> None:
+def test_private_names_are_used_in_one_package_only() -> None:
     assert [line for path in drawing() for line in uses(path)] == []
 
 
-def test_each_way_to_use_one_is_found_and_no_own_name() -> None:
-    """One test: what Textual keeps to itself is looked up once."""
+def test_every_use_of_a_private_name_is_found_but_no_own_name() -> None:
+    """One test, because collecting Textual's private names takes long."""
     texts = (
         "from textual._compositor import Compositor",
         "import textual._xterm_parser",
@@ -149,9 +149,9 @@ def test_each_way_to_use_one_is_found_and_no_own_name() -> None:
     assert not list(used(ast.parse(text), "karptui.widgets.prompt"))
 
 
-def test_the_room_says_why_it_keeps_what_it_keeps() -> None:
+def test_modules_with_private_names_document_the_reason() -> None:
     for path in sorted(ROOM.glob("*.py")):
         if path.name != "__init__.py":
             told = ast.get_docstring(ast.parse(path.read_text())) or ""
-            assert "Measured" in told, f"{path.name} says what it saves"
-            assert "upstream" in told, f"{path.name} says what it could become"
+            assert "Measured" in told, f"the docstring of {path.name} names no benefit"
+            assert "upstream" in told, f"the docstring of {path.name} names no alternative"

@@ -1,4 +1,4 @@
-"""Every fault in docs/reliability.md names tests that hold it; those and the tests in docs/security.md exist."""
+"""Every fault in docs/reliability.md names its tests; these and the tests in docs/security.md exist."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMED = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
 
 
 def rows() -> list[list[str]]:
-    """Return the cells of the table of faults, its head left out."""
+    """Return the rows of the table of faults, without its header."""
     table = PAGE.partition("| fault |")[2].partition("\n\n")[0]
     return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table.splitlines()[2:]]
 
@@ -26,7 +26,7 @@ def test_every_fault_names_a_test() -> None:
     assert [row for row in rows() if len(row) != 4 or not NAMED.search(row[-1])] == []
 
 
-def test_every_test_that_is_named_exists() -> None:
+def test_every_named_test_exists() -> None:
     named = [item for row in rows() for item in NAMED.findall(row[-1])]
     promised = NAMED.findall(SECURITY)
     assert len(promised) > 20

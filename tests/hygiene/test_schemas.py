@@ -38,16 +38,16 @@ LISTS: Final = (
     "packing", "churn", "next", "drill", "headroom", "rehearse", "verdict", "remedies",
 )  # fmt: skip
 FEWER: Final = {"headroom": ("--most", "3")}
-"""What keeps a command from trying as many as a reader may want to know of."""
+"""Flags that make a command try fewer values."""
 LARGE: Final = "demo"
-"""Shows no keys of these commands, or of a pod at length, that the smaller clusters lack."""
+"""Skipped for slow commands and pod details, because the smaller clusters show the same keys."""
 DEAR: Final = frozenset({"headroom", "remedies", "drill"})
 WITHOUT_JSON: Final = frozenset({"record", "card", "completion", "mcp", "do"})
 SCENARIO: Final = 'name: pct\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: "0.04"}\n'
 
 
 def closed(schema: Any) -> Any:
-    """Return a schema that knows no further keys: what a command prints has to be written down."""
+    """Return a schema that allows no other keys, so that every printed key must be documented."""
     if isinstance(schema, list):
         return [closed(item) for item in schema]
     if not isinstance(schema, dict):
@@ -115,7 +115,7 @@ def written(folder: Path, name: str, document: Mapping[str, Any]) -> str:
 
 @pytest.fixture(autouse=True)
 def _told_and_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every command see one instant of the demo."""
+    """Show every command the same instant of the demo."""
     monkeypatch.setattr(SystemClock, "now_ns", lambda _: NOON_NS)
     tell_once(monkeypatch)
     look_once(monkeypatch)
@@ -143,7 +143,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def test_every_schema_is_one() -> None:
+def test_every_schema_is_valid_and_every_command_has_one() -> None:
     names = sorted(path.stem for path in SCHEMAS.glob("*.json"))
     documented: dict[str, set[str]] = {}
     for name in names:
@@ -155,7 +155,9 @@ def test_every_schema_is_one() -> None:
     assert set(COMMANDS) - WITHOUT_JSON <= heads
 
 
-def test_lists(capsys: pytest.CaptureFixture[str], source: list[str], request: pytest.FixtureRequest) -> None:
+def test_lists_match_their_schemas(
+    capsys: pytest.CaptureFixture[str], source: list[str], request: pytest.FixtureRequest
+) -> None:
     for command in LISTS:
         if command not in DEAR or request.node.callspec.params["source"] != LARGE:
             check(command, printed(capsys, command, *FEWER.get(command, ()), *source))
@@ -163,14 +165,14 @@ def test_lists(capsys: pytest.CaptureFixture[str], source: list[str], request: p
 
 
 @pytest.mark.parametrize("command", HEADERS)
-def test_csv_headers(capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str) -> None:
+def test_csv_headers_are_as_published(capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str) -> None:
     story = written(tmp_path, "story", story_document())
     words = ["--snapshot", story] if "STORY" not in command else []
     assert main([*command.replace("STORY", story).split(), *words, "-o", "csv"]) != 2
     assert capsys.readouterr().out.partition("\n")[0] == HEADERS[command]
 
 
-def test_one_object_at_length(capsys: pytest.CaptureFixture[str], source: list[str]) -> None:
+def test_details_of_objects_match_their_schemas(capsys: pytest.CaptureFixture[str], source: list[str]) -> None:
     pools = printed(capsys, "pools", *source)
     pool = pools[0]["name"]
     check("pool", printed(capsys, "pools", "--pool", pool, *source))
@@ -184,7 +186,7 @@ def test_one_object_at_length(capsys: pytest.CaptureFixture[str], source: list[s
 
 
 @pytest.mark.parametrize("source", [name for name in SOURCES if name != LARGE], indirect=True)
-def test_pods_at_length(capsys: pytest.CaptureFixture[str], source: list[str]) -> None:
+def test_details_of_pods_match_their_schemas(capsys: pytest.CaptureFixture[str], source: list[str]) -> None:
     for group in printed(capsys, "pending", *source)[:2]:
         pod = f"{group['namespace']}/{group['pods'][0]}"
         check("explain-pod", printed(capsys, "explain", "pod", pod, *source))
@@ -205,7 +207,7 @@ def krr_of(pods: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("source", ["story-d", "runners"], indirect=True)
-def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_path: Path) -> None:
+def test_simulations_match_their_schemas(capsys: pytest.CaptureFixture[str], source: list[str], tmp_path: Path) -> None:
     check("simulate", printed(capsys, "simulate", "--disruption", source[1]))
     scenario = tmp_path / "scenario.yaml"
     scenario.write_text(SCENARIO)
@@ -229,7 +231,7 @@ def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_
     check("sweep", printed(capsys, "sweep", source[1], "--set", sweep, "--jobs", "1"))
 
 
-def test_self_checks(capsys: pytest.CaptureFixture[str], source: list[str], tmp_path: Path) -> None:
+def test_self_checks_match_their_schema(capsys: pytest.CaptureFixture[str], source: list[str], tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text("{")
     for where in (source if source == ["--demo"] else source[1:], [str(broken)]):
@@ -238,7 +240,7 @@ def test_self_checks(capsys: pytest.CaptureFixture[str], source: list[str], tmp_
         assert ("error" in document) is (where == [str(broken)])
 
 
-def test_cases_of_types(capsys: pytest.CaptureFixture[str]) -> None:
+def test_types_of_a_case_match_their_schema(capsys: pytest.CaptureFixture[str]) -> None:
     case = GOLDENS.parent / "aws" / "userdata-maxpods.json"
     assert main(["types", str(case), "--types", "m5.large", "-o", "json"]) != 2
     check("types-of-case", json.loads(capsys.readouterr().out))

@@ -1,4 +1,4 @@
-"""Nothing in the repository speaks of the machines it was made on, or of where packages are fetched from."""
+"""No file of the repository mentions a developer's machine or a package registry."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 LARGEST_BYTES = 2_000_000
 HOSTS = ("py" + "pi.org", "python" + "hosted.org", "proxy.go" + "lang.org", "registry.npm" + "js.org", "crates" + ".io")
 FOLDERS = re.compile(
-    # Folders of one machine, but not those inside of a container or an address.
+    # Folders of a developer's machine, but not those in a container or a URL.
     r"/(?<![\w./~-]/)(?:wo" + r"rk|ro" + r"ot|ho" + r"me/(?!me/|you/)\w+)/"
 )
 
 
 def found(text: str) -> list[int]:
-    """Return where a text names a folder of one machine or a package registry."""
+    """Return the places in a text that name a machine's folder or a package registry."""
     hosts = [text.index(host) for host in HOSTS if host in text]
     return [*hosts, *(match.start() for match in FOLDERS.finditer(text))]
 
@@ -52,5 +52,5 @@ def test_no_text_names_a_machines_folders_or_a_package_registry() -> None:
     (("see /ro" + "ot/x", "'/wo" + "rk/main/x'", "(/ho" + "me/someone/x)", f"https://{HOSTS[0]}/x"), True),
     (("~/work/notes", "a/work/b", "https://example.com/work/x", "/workspace/x", "/ho" + "me/me/x"), False),
 ], ids=["found", "passed over"])  # fmt: skip
-def test_the_check_finds_what_it_looks_for_only(texts: tuple[str, ...], *, is_found: bool) -> None:
+def test_only_folders_and_registries_are_found(texts: tuple[str, ...], *, is_found: bool) -> None:
     assert [text for text in texts if bool(found(text)) is not is_found] == []

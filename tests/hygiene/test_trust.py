@@ -1,4 +1,4 @@
-"""The compatibility table names what the tests run on, and the forms for reports ask for commands that exist."""
+"""The compatibility table names the tested versions, and the issue forms ask for existing commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGES = (
 )  # fmt: skip
 
 
-def test_the_tested_versions_are_those_of_the_tests() -> None:
+def test_the_compatibility_table_names_the_tested_versions() -> None:
     recorded = set(re.findall(r"\d+\.\d+\.\d+", " ".join(path.name for path in (ROOT / "tests/goldens").iterdir())))
     assert len(recorded) > 2
     assert recorded <= set(re.findall(r"\d+\.\d+\.\d+", ROWS["Karpenter"][0]))
@@ -36,7 +36,7 @@ def test_the_tested_versions_are_those_of_the_tests() -> None:
     assert textual in ROWS["Textual"][0]
 
 
-def test_python_is_what_runs_the_tests_or_what_is_declared() -> None:
+def test_the_compatibility_table_names_the_python_versions() -> None:
     declared = {line.rpartition(" ")[2] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)}
     tested, expected = (set(re.findall(r"3\.\d+", cell)) for cell in ROWS["Python"])
     assert tested | expected == declared
@@ -46,7 +46,7 @@ def test_python_is_what_runs_the_tests_or_what_is_declared() -> None:
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)
-def test_a_form_is_complete(path: Path) -> None:
+def test_an_issue_form_is_complete(path: Path) -> None:
     form = yaml.safe_load(path.read_text(encoding="utf-8"))
     if path.stem == "config":
         assert form == {"blank_issues_enabled": True}
@@ -58,7 +58,7 @@ def test_a_form_is_complete(path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_commands_that_are_asked_for_exist(page: str) -> None:
+def test_commands_in_issue_forms_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for line in re.findall(r"`karptui ([^`]+)`", text):
         command, rest = split(line.split())
