@@ -1,4 +1,4 @@
-"""One object of each kind as an API server sends it, with every field that is read."""
+"""One object of each kind as an API server sends it, with every field that karptui reads."""
 
 from __future__ import annotations
 
@@ -321,7 +321,7 @@ KINDS = sorted(SAMPLES)
 
 
 def sample(kind: Kind) -> JSON:
-    """Return the object of a kind, free to be changed."""
+    """Return a copy of the kind's object."""
     return copy.deepcopy(SAMPLES[kind])
 
 
@@ -338,7 +338,7 @@ def line(type_: str, item: Any) -> bytes:
     return text({"type": type_, "object": item})
 
 
-# What the samples are read as
+# Decoded values of the samples
 
 READ_SELECTOR = LabelSelector((("app", "web"), ("tier", "x")), (LabelSelectorRequirement("env", "NotIn", ("dev",)),))
 READ_TERM = NodeSelectorTerm(

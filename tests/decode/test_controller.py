@@ -34,7 +34,7 @@ def test_settings_and_version_of_a_deployment() -> None:
     assert (info.unknown, info.from_elsewhere, info.sentences) == ({}, (), ())
 
 
-def test_values_that_are_elsewhere_are_named_and_not_followed() -> None:
+def test_values_from_other_objects_are_named_but_not_read() -> None:
     container = {
         "name": "controller",
         "env": [
@@ -75,7 +75,7 @@ def test_values_that_are_elsewhere_are_named_and_not_followed() -> None:
     (["--reserved-enis"], {"RESERVED_ENIS": "", "VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
     ([5, "--reserved-enis=2"], {"RESERVED_ENIS": "2", "VM_MEMORY_OVERHEAD_PERCENT": "0.05"}),
 ])  # fmt: skip
-def test_flags_outweigh_variables(args: list[Any], settings: dict[str, str]) -> None:
+def test_flags_override_variables(args: list[Any], settings: dict[str, str]) -> None:
     container = {"name": "controller", "args": args, "env": env(VM_MEMORY_OVERHEAD_PERCENT="0.05")}
     assert decode_controller(deployment(container), "Deployment").settings == settings
 
@@ -85,7 +85,7 @@ def test_flags_outweigh_variables(args: list[Any], settings: dict[str, str]) -> 
     ({"helm.sh/chart": "karpenter-1.11.0"}, "1.11.0"),
     ({"app.kubernetes.io/version": "latest"}, ""),
 ])  # fmt: skip
-def test_labels_tell_the_version_where_the_image_does_not(labels: dict[str, str], version: str) -> None:
+def test_the_version_comes_from_labels_if_the_image_has_none(labels: dict[str, str], version: str) -> None:
     info = decode_controller(deployment({"name": "controller", "image": "x:latest"}, labels=labels), "Deployment")
     assert info.version == version
 

@@ -17,7 +17,7 @@ from .samples import KINDS, line, page, sample, text
 
 MISSING = object()
 HUGE = 10**30
-"""JSON text gives a float of it, and so other words in the sentence."""
+"""JSON text decodes to a float, so the error message differs."""
 WRONG = [
     None,
     True,
@@ -39,7 +39,7 @@ WRONG = [
 LONGEST_SENTENCE = 1200
 Path = tuple[str | int, ...]
 UNREAD = ("generation", "annotations", "volumes", "containerStatuses", "initContainerStatuses")
-"""Fields of pods that pages and watches pass over where nothing depends on them."""
+"""Fields of pods that pages and watches skip if nothing depends on them."""
 HOSTILE = "\x1b[31m"
 
 
@@ -53,12 +53,12 @@ def paths(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def fields(value: Any) -> Iterable[Path]:
-    """Return a path of each field, and of one item of each list: items of a list are read alike."""
+    """Return the path of each field, with one item per list, because all items are read alike."""
     return {tuple("" if isinstance(key, int) else key for key in path): path for path in paths(value)}.values()
 
 
 def changed(value: Any, path: Path, wrong: Any) -> Any:
-    """Return the object with the value at one path replaced or, for MISSING, taken out."""
+    """Return the object with the value at a path replaced or, for MISSING, removed."""
     key, *rest = path
     result = value.copy()
     if rest:
@@ -135,13 +135,13 @@ def test_error_names_kind_object_and_field(path: str, wrong: Any, problem: str) 
     (Kind.NODE, "node-1", "spec", [], "must be an object, is a list"),
     (Kind.POD, "(without a name)", "metadata.name", 5, "must be text, is a number: write it in quotes"),
 ])  # fmt: skip
-def test_errors_of_other_kinds_are_as_exact(kind: Kind, name: str, path: str, wrong: Any, problem: str) -> None:
+def test_errors_of_other_kinds_name_the_field_too(kind: Kind, name: str, path: str, wrong: Any, problem: str) -> None:
     raw = changed(sample(kind), parse_path(path), wrong)
     assert outcome(KindReader(kind), raw) == (None, f"{kind} {name}: {path}: {problem}")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_items_that_are_no_objects_leave_the_rest_of_the_page(kind: Kind) -> None:
+def test_items_that_are_no_objects_do_not_affect_the_rest_of_the_page(kind: Kind) -> None:
     for item in (b"5", b"null", b"[]", b'"x"', b'{"metadata":[]}', b'{"metadata":null}', b"true"):
         stream = StreamDecoder(kind)
         read = stream.page(b'{"items":[' + item + b',{"metadata":{"name":"good"}}]}')
@@ -185,7 +185,7 @@ def test_amounts_may_be_numbers_or_null() -> None:
     }
 
 
-def test_mappings_that_no_json_could_hold_are_refused_too() -> None:
+def test_mappings_impossible_in_json_are_refused_too() -> None:
     for raw, sentence in (
         ({"metadata": {"name": "x", "labels": {1: "a"}}}, "Node x: metadata.labels: its keys must be text"),
         ({"metadata": {"name": "x"}, 5: 6}, "Node x: its keys must be text"),
@@ -223,7 +223,7 @@ NO_EVENTS = (
     [*((StreamDecoder.page, data) for data in NO_LISTS), *((StreamDecoder.line, data) for data in NO_EVENTS)],
     ids=lambda given: repr(given[:12]) if isinstance(given, bytes) else given.__name__,
 )
-def test_neither_list_nor_event_is_an_error(
+def test_data_that_is_no_list_or_event_is_an_error(
     kind: Kind, read: Callable[[StreamDecoder, bytes], object], data: bytes
 ) -> None:
     with pytest.raises(ValueError, match=r"."):

@@ -22,7 +22,7 @@ def decoded(kind: Kind, changes: dict[str, Any] | None = None) -> Any:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not Kind.POD])
-def test_reads_the_metadata_every_object_carries(kind: Kind) -> None:
+def test_metadata_of_an_object(kind: Kind) -> None:
     item = decoded(kind)
     meta = SAMPLES[kind]["metadata"]
     assert (item.name, item.namespace, item.uid) == (meta["name"], meta.get("namespace", ""), meta["uid"])
@@ -32,9 +32,9 @@ def test_reads_the_metadata_every_object_carries(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_reads_an_object_of_which_only_the_name_is_known(kind: Kind) -> None:
+def test_an_object_with_only_a_name(kind: Kind) -> None:
     item = KindReader(kind).convert({"metadata": {"name": "x"}})
-    # Pods are told apart by their uid, so that one without has its key instead.
+    # Pods are distinguished by uid, so one without uid gets its key instead.
     assert (item.name, item.uid, item.created_ns) == ("x", "default/x" if kind is Kind.POD else "", 0)
 
 
@@ -77,13 +77,13 @@ def test_nodepool() -> None:
     assert pool.raw["spec"]["weight"] == 10
 
 
-def test_the_group_of_a_nodeclass_is_in_its_api_version_in_v1beta1() -> None:
+def test_the_group_of_a_v1beta1_nodeclass_comes_from_its_api_version() -> None:
     ref = {"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "default"}
     pool = decoded(Kind.NODEPOOL, {"spec": {"template": {"spec": {"nodeClassRef": ref}}}})
     assert pool.node_class_ref == NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default")
 
 
-def test_nodepool_tells_absent_from_never_and_from_empty() -> None:
+def test_nodepool_distinguishes_absent_never_and_empty() -> None:
     spec = {"disruption": {"consolidateAfter": "Never", "budgets": []}, "template": {"spec": {"expireAfter": "Never"}}}
     pool = decoded(Kind.NODEPOOL, {"spec": spec})
     assert (pool.consolidate_after_ns, pool.expire_after_ns, pool.budgets) == (None, None, ())
@@ -116,7 +116,7 @@ def test_nodeclass_of_any_provider() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(WORKLOAD_API_VERSIONS))
-def test_workloads_know_what_they_are(kind: Kind) -> None:
+def test_workloads_know_their_api_version_and_kind(kind: Kind) -> None:
     item: Workload = decoded(kind)
     assert (item.api_version, item.kind, item.replicas) == (WORKLOAD_API_VERSIONS[kind], kind, 3)
     assert item.selector == READ_SELECTOR
@@ -133,7 +133,7 @@ def test_replication_controllers_select_by_a_plain_map() -> None:
     assert item.selector == LabelSelector((("a", "1"), ("b", "2")))
 
 
-def test_workload_of_which_only_the_metadata_was_fetched() -> None:
+def test_workload_with_only_metadata() -> None:
     item = decoded(Kind.REPLICASET, {"spec": None})
     assert (item.template, item.volumes, item.selector, item.replicas) == (None, (), None, None)
 
@@ -166,7 +166,7 @@ def test_pods_of_a_job(spec: dict[str, Any], status: dict[str, Any], pods: JobPo
     (Kind.CRONJOB, {}, None),
     (Kind.DAEMONSET, {"observedGeneration": 2}, 2),
 ])  # fmt: skip
-def test_generation_that_a_controller_has_seen(kind: Kind, status: dict[str, Any] | None, observed: int | None) -> None:
+def test_observed_generation(kind: Kind, status: dict[str, Any] | None, observed: int | None) -> None:
     assert decoded(kind, {"status": status}).observed_generation == observed
 
 
@@ -199,7 +199,7 @@ def test_pod_disruption_budget() -> None:
     ({"hostPath": {"path": "/"}}, ("", False, "", True)),
     ({"nfs": {}}, ("", False, "", False)),
 ])  # fmt: skip
-def test_volumes_know_where_they_come_from(source: dict[str, Any], expected: tuple[str, bool, str, bool]) -> None:
+def test_origin_of_volumes(source: dict[str, Any], expected: tuple[str, bool, str, bool]) -> None:
     volume = decoded(Kind.PV, {"spec": source})
     assert (volume.csi_driver, volume.is_aws_ebs, volume.in_tree_plugin, volume.is_local) == expected
     assert volume.required_node_terms == ()
@@ -211,7 +211,7 @@ def test_services_and_priority_classes() -> None:
     assert decoded(Kind.SERVICE, {"spec": {}}).selector is None
 
 
-def test_events_of_the_older_kind() -> None:
+def test_events_of_the_core_api() -> None:
     event = decoded(Kind.EVENT)
     assert (event.reason, event.message, event.type, event.source) == (
         "DisruptionBlocked",
@@ -228,7 +228,7 @@ def test_events_of_the_older_kind() -> None:
     assert (event.count, event.first_ns, event.last_ns) == (4, CREATED_NS, CREATED_NS + 10 * SECOND_NS)
 
 
-def test_events_of_the_newer_kind() -> None:
+def test_events_of_the_events_api() -> None:
     raw = {
         "metadata": {"name": "e", "namespace": "default", "creationTimestamp": "2026-11-20T12:00:00Z"},
         "note": "Pod blocks",
@@ -243,7 +243,7 @@ def test_events_of_the_newer_kind() -> None:
     assert (event.first_ns, event.last_ns) == (CREATED_NS + SECOND_NS, CREATED_NS + 30 * SECOND_NS)
 
 
-def test_an_event_without_any_time_was_when_it_was_made() -> None:
+def test_an_event_without_times_has_its_creation_time() -> None:
     event = KindReader(Kind.EVENT).convert({"metadata": {"name": "e", "creationTimestamp": "2026-11-20T12:00:00Z"}})
     assert (event.first_ns, event.last_ns, event.count) == (CREATED_NS, CREATED_NS, 1)
 

@@ -80,7 +80,7 @@ def test_pods_of_a_daemonset_share_a_template(affinity: Any, terms: int | None, 
     a_pod({"nodeAffinity": required(pin("node-1"))}, node="node-1", owner={**OWNER, "apiVersion": "other.io/v1"}),
     a_pod({"nodeAffinity": required({"matchFields": [*pin("node-1")["matchFields"], EXPRESSION]})}, node="node-1"),
 ])  # fmt: skip
-def test_a_term_that_still_decides_is_kept(pod: JSON, as_text: bool) -> None:
+def test_a_node_affinity_term_that_still_matters_is_kept(pod: JSON, as_text: bool) -> None:
     terms = present(read(pod, TemplateInterner(), as_text=as_text).template.required_node_terms)
     assert terms[0].match_fields
 

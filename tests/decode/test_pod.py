@@ -65,7 +65,7 @@ Read = Callable[[JSON], Pod]
 
 
 def replica(number: int, **changes: Any) -> JSON:
-    """Return one pod of a ReplicaSet as the API server sends it: random name, token volume, node, address, times."""
+    """Return a pod of a ReplicaSet as the API server sends it, with random name, token volume, node, IP and times."""
     token = f"{number:05d}"
     mount = {
         "name": f"kube-api-access-{token}",
@@ -123,7 +123,7 @@ def replica(number: int, **changes: Any) -> JSON:
 
 
 @both
-def test_reads_what_a_pod_has_of_its_own(read: Read) -> None:
+def test_fields_of_a_single_pod(read: Read) -> None:
     pod = read(sample(Kind.POD))
     assert (pod.key, pod.uid, pod.node_name, pod.nominated_node_name) == (
         "prod/web-1-abcde",
@@ -142,7 +142,7 @@ def test_reads_what_a_pod_has_of_its_own(read: Read) -> None:
 
 
 @both
-def test_reads_which_containers_outlive_others_and_why_one_waits(read: Read) -> None:
+def test_containers_that_outlive_others_and_reasons_to_wait(read: Read) -> None:
     ended = {"exitCode": 0, "reason": "Completed", "finishedAt": CREATED}
     done, runs = {"name": "app", "state": {"terminated": ended}}, {"name": "proxy", "state": {"running": {}}}
     failed = {"name": "app", "state": {"terminated": {**ended, "exitCode": 1}}}
@@ -180,7 +180,7 @@ def test_containers_do_not_wait_for_a_started_sidecar(read: Read, policy: str, n
 
 
 @both
-def test_reads_which_container_ran_out_of_memory(read: Read) -> None:
+def test_container_that_ran_out_of_memory(read: Read) -> None:
     def ended(name: str, reason: str, restarts: int, state: str = "running") -> dict[str, Any]:
         last = {"terminated": {"exitCode": 137, "reason": reason, "finishedAt": CREATED}}
         waiting = {"reason": "CrashLoopBackOff"} if state == "waiting" else {}
@@ -207,9 +207,7 @@ def test_reads_which_container_ran_out_of_memory(read: Read) -> None:
     ("[app]", "", "app"),
     ("[app proxy]", "", ""),
 ])  # fmt: skip
-def test_reads_which_container_is_not_ready_while_another_is_or_restarts(
-    read: Read, unready: str, restarted: str, named: str
-) -> None:
+def test_container_that_is_not_ready(read: Read, unready: str, restarted: str, named: str) -> None:
     last = {"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": CREATED}}
     statuses: list[dict[str, Any]] = [
         {"name": name, "state": {"running": {}}, "lastState": last if name in restarted else {}, "restartCount": 9}
@@ -230,9 +228,7 @@ def test_reads_which_container_is_not_ready_while_another_is_or_restarts(
     ({"started": False, "restartCount": 1}, "False", ""),
     ({"started": False, "state": {"waiting": {"reason": "ContainerCreating"}}}, "False", ""),
 ])  # fmt: skip
-def test_reads_the_container_that_starts_up_for_the_first_time(
-    read: Read, more: dict[str, Any], ready: str, named: str
-) -> None:
+def test_container_that_starts_for_the_first_time(read: Read, more: dict[str, Any], ready: str, named: str) -> None:
     conditions = [{"type": "Ready", "status": ready, "reason": "ContainersNotReady"}]
     state = {"name": "app", "state": {"running": {}}, "restartCount": 0, **more}
     status = {"phase": "Running", "conditions": conditions, "containerStatuses": [state]}
@@ -240,7 +236,7 @@ def test_reads_the_container_that_starts_up_for_the_first_time(
 
 
 @both
-def test_reads_the_readiness_gate_that_alone_keeps_a_pod_unready(read: Read) -> None:
+def test_readiness_gate_that_alone_keeps_a_pod_unready(read: Read) -> None:
     message = 'corresponding condition of pod readiness gate "lb.example/web" does not exist.'
     ready = {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady", "message": message}
     status = {"phase": "Running", "conditions": [{**ready, "lastTransitionTime": CREATED}]}
@@ -249,7 +245,7 @@ def test_reads_the_readiness_gate_that_alone_keeps_a_pod_unready(read: Read) -> 
 
 
 @both
-def test_reads_what_pods_share(read: Read) -> None:
+def test_fields_that_pods_share_in_a_template(read: Read) -> None:
     template = read(sample(Kind.POD)).template
     assert (template.namespace, template.labels, template.annotations) == ("prod", {"app": "web"}, {})
     assert template.owners == (OwnerReference("apps/v1", "ReplicaSet", "web-1", "uid-rs", controller=True),)
@@ -301,12 +297,12 @@ def test_defaults_of_a_bare_pod(read: Read) -> None:
     ({"initContainers": [{"resources": {"claims": [{"name": "gpu"}]}}]}, True),
     ({"containers": [{"resources": {"claims": []}}], "resourceClaims": []}, False),
 ])  # fmt: skip
-def test_knows_who_asks_for_dynamic_resources(read: Read, spec: JSON, expected: bool) -> None:
+def test_pods_with_dynamic_resource_claims(read: Read, spec: JSON, expected: bool) -> None:
     assert read({"metadata": {"name": "web"}, "spec": spec}).template.has_resource_claims is expected
 
 
 @both
-def test_keeps_only_annotations_that_decide(read: Read) -> None:
+def test_only_relevant_annotations_are_kept(read: Read) -> None:
     annotations = {
         "karpenter.sh/do-not-disrupt": "true",
         "controller.kubernetes.io/pod-deletion-cost": "5",
@@ -320,7 +316,7 @@ def test_keeps_only_annotations_that_decide(read: Read) -> None:
 
 
 @both
-def test_labels_of_single_pods_stay_with_them(read: Read) -> None:
+def test_labels_of_single_pods_are_not_part_of_the_template(read: Read) -> None:
     texts = {
         "statefulset.kubernetes.io/pod-name": "web-0",
         "apps.kubernetes.io/pod-index": "0",
@@ -347,7 +343,7 @@ def test_labels_of_single_pods_stay_with_them(read: Read) -> None:
     ({"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes"}]},
      (None, "", "0/3 nodes")),
 ])  # fmt: skip
-def test_reads_readiness_and_reasons_to_wait(read: Read, status: JSON, expected: tuple[bool | None, str, str]) -> None:
+def test_readiness_and_reasons_to_wait(read: Read, status: JSON, expected: tuple[bool | None, str, str]) -> None:
     pod = read({"metadata": {"name": "web"}, "status": status})
     assert (pod.ready, pod.waiting_reason, pod.scheduled_message) == expected
 
@@ -363,7 +359,7 @@ def test_reads_readiness_and_reasons_to_wait(read: Read, status: JSON, expected:
     ({}, {"resources": {"requests": {"cpu": "1"}}}, "", {"cpu": "1"}),
     (None, {"resources": {"requests": None}}, "", {}),
 ])  # fmt: skip
-def test_counts_what_the_kubelet_reports_of_a_resize(
+def test_requests_during_a_resize(
     read: Read, requests: Any, reported: JSON, reason: str, expected: dict[str, str]
 ) -> None:
     pod = read(
@@ -462,7 +458,7 @@ def test_irrelevant_fields_do_not_split_templates(read: Read, changes: JSON) -> 
      "status__containerStatuses__0__allocatedResources": {"cpu": "500m"},
      "status__conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]},
 ], ids=",".join)  # fmt: skip
-def test_whatever_decides_something_makes_another_template(read: Read, changes: JSON) -> None:
+def test_relevant_fields_split_templates(read: Read, changes: JSON) -> None:
     usual, other = by_text(replica(1)), read(replica(2, **changes))
     assert other.template is not usual.template
 
@@ -488,7 +484,7 @@ def test_a_manifest_with_scheduling_gates_is_gated_and_shares_its_template(
     (rb'"annotations":{"\u006barpenter.sh/do-not-disrupt":"true"}',
      rb'"annotations":{"karpenter.sh/do-not-disrupt":"true"}'),
 ])  # fmt: skip
-def test_escapes_hide_nothing(hidden: bytes, plain: bytes) -> None:
+def test_escaped_json_is_read_equally(hidden: bytes, plain: bytes) -> None:
     result, other = (
         StreamDecoder(Kind.POD).page(b'{"items":[{"metadata":{"name":"web",' + part + b"}}]}").items[0]
         for part in (hidden, plain)
@@ -518,7 +514,7 @@ class CountingInterner(TemplateInterner):
 
 @pytest.mark.parametrize("is_reported_first", [False, True])
 def test_allocated_resources_equal_to_requests_are_ignored(*, is_reported_first: bool) -> None:
-    """The same pods before the kubelet has them and after: most of a cluster's templates are met either way."""
+    """Before and after the kubelet accepts a pod, so that its template is the same."""
     interner = CountingInterner()
     waiting = replica(1, status__containerStatuses=None, status__initContainerStatuses=None)
     order = (replica(2), waiting) if is_reported_first else (waiting, replica(2))
@@ -538,7 +534,7 @@ def test_manifests_that_share_a_template_are_read_once() -> None:
 
 
 @pytest.mark.parametrize("claim", [1 << 70, object()])
-def test_what_cannot_be_written_is_read_all_the_same(claim: object) -> None:
+def test_objects_that_json_cannot_represent_are_read(claim: object) -> None:
     pods = [build_pod(msgspec.convert(replica(1, spec__resourceClaims=[claim]), WirePod), TEMPLATES) for _ in range(2)]
     assert [pod.template.has_resource_claims for pod in pods] == [True, True]
     assert pods[0].template is pods[1].template
@@ -552,7 +548,7 @@ def test_templates_are_released_with_the_last_pod() -> None:
         )
         for number in range(9)
     ]
-    # With what the kubelet reports, and without.
+    # With and without the kubelet's status.
     assert (len(interner), len(interner.by_text)) == (3, 6)
     pods.append(build_pod(msgspec.json.decode(text(replica(1)), type=WirePod), interner))
     assert (len(interner), len(interner.by_text)) == (4, 7)
