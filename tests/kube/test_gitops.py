@@ -53,7 +53,7 @@ def test_an_owner_is_found_with_its_name_and_when_it_reverts(
     ({}, {TRACKED: "broken"}),
     ({}, {"argocd.argoproj.io/sync-wave": "2"}),
 ])  # fmt: skip
-def test_nothing_is_claimed_without_evidence(labels: dict[str, str], annotations: dict[str, str]) -> None:
+def test_no_owner_is_found_without_evidence(labels: dict[str, str], annotations: dict[str, str]) -> None:
     assert owner(labels, annotations) is None
 
 

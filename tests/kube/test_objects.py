@@ -45,7 +45,7 @@ POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "web", "name
     ("Node", ""),
     (None, ""),
 ])  # fmt: skip
-def test_object_words(document: Any, words: str) -> None:
+def test_description_of_a_document(document: Any, words: str) -> None:
     assert object_words(document) == words
 
 
@@ -57,7 +57,7 @@ def test_object_words(document: Any, words: str) -> None:
     ((OwnerReference("v1", "Node", "node-1", "u", controller=True),), {}, False),
     ((), {"kubernetes.io/config.mirror": "hash"}, False),
 ])  # fmt: skip
-def test_pods_without_a_controller_are_lost_if_they_are_evicted(
+def test_evicted_pods_without_a_controller_are_lost(
     owners: tuple[OwnerReference, ...], annotations: dict[str, str], *, is_lost: bool
 ) -> None:
     template = PodTemplate(namespace="tools", owners=owners, annotations=annotations)

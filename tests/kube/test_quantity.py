@@ -134,6 +134,6 @@ def test_parses_numbers_like_go(text: str, number: float | None) -> None:
 
 
 def test_long_texts_take_linear_time() -> None:
-    """Hold what ends at once, and would take half an hour if every part of a number were tried with every other."""
+    """Backtracking over every split of the digits would take half an hour."""
     for text in ("1" * 250_000 + "x", "0x" + "1_" * 125_000, "1_" * 125_000):
         assert parse_float(text) is None

@@ -13,10 +13,10 @@ SECONDS = 60.0
 
 
 class Answer:
-    """Something that can be watched."""
+    """An object that allows weak references."""
 
 
-def test_an_answer_is_made_once_for_keys_that_are_equal() -> None:
+def test_an_answer_is_computed_once_for_equal_keys() -> None:
     recent: Recent[object, Answer] = Recent(most=2, patience=9)
     first = recent.get({"a": 1}, Answer)
     assert recent.get({"a": 1}, Answer) is first
@@ -34,7 +34,7 @@ def test_unused_answers_are_dropped(most: int) -> None:
     assert watched() is not None
     recent.get("new", Answer)
     gc.collect()
-    assert watched() is None, "the question after the last that it was kept for lets it go"
+    assert watched() is None, "the answer was kept after its patience was over"
     assert len(recent.values()) == 1
 
 
@@ -63,7 +63,7 @@ def test_threads_that_ask_at_once_get_one_answer() -> None:
     assert len(result) == 1
 
 
-def test_while_an_answer_is_made_others_that_are_kept_are_given() -> None:
+def test_cached_answers_are_returned_while_another_is_computed() -> None:
     recent: Recent[str, Answer] = Recent(most=4, patience=9)
     answer = recent.get("known", Answer)
 

@@ -21,7 +21,7 @@ def text(amounts: resources.ResourceList) -> dict[str, str]:
     return {name: str(amount) for name, amount in amounts.items()}
 
 
-def test_adds_name_by_name_in_the_format_that_came_first() -> None:
+def test_amounts_are_added_by_name_in_the_first_format() -> None:
     assert text(resources.add(of(cpu="100m", memory="1Ki"), of(memory="1k", pods="1"), of(cpu="0.9"))) == {
         "cpu": "1",
         "memory": "2024",
@@ -81,7 +81,9 @@ containers = st.lists(st.integers(min_value=0, max_value=8), max_size=4)
 
 
 @given(containers, containers, containers)
-def test_never_less_than_any_moment_of_the_pods_life(apps: list[int], sidecars: list[int], inits: list[int]) -> None:
+def test_effective_requests_cover_init_and_running_phases(
+    apps: list[int], sidecars: list[int], inits: list[int]
+) -> None:
     result = effective_requests(
         containers=[app(f"a{i}", cpu=str(cpu)) for i, cpu in enumerate(apps)],
         init_containers=[

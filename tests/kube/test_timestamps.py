@@ -97,7 +97,7 @@ def test_formats_like_go(ns: int, text: str) -> None:
 
 @given(st.integers(min_value=-(1 << 62), max_value=1 << 62))
 def test_printed_text_reads_back(ns: int) -> None:
-    # Go reads fractions in floating point, and so may lose the last digits of its own text.
+    # Go reads fractions as floats, so it may lose the last digits of its own text.
     assert abs(parse_duration(format_duration(ns)) - ns) <= 1
 
 

@@ -38,12 +38,12 @@ def web(cpu: int, memory: int = 1, container: str = "app", workload: str = WEB) 
 
 
 @given(st.integers(0, 10_000_000))
-def test_a_bucket_covers_its_amounts_and_five_percent_more_at_most(millis: int) -> None:
+def test_the_bound_of_a_bucket_is_at_most_5_percent_above_its_amounts(millis: int) -> None:
     bound = bound_of(bucket_of(millis))
     assert max(millis, 1) <= bound <= max(millis * GROWTH, 1)
 
 
-def test_absurd_amounts_are_cut_and_those_of_a_damaged_file_refused() -> None:
+def test_absurd_amounts_are_capped_and_invalid_buckets_of_a_file_refused() -> None:
     period = a_period([web(10**40, 1 << 90)])
     data = msgspec.json.encode(period)
     assert msgspec.json.decode(data, type=UsagePeriod) == period
@@ -61,7 +61,9 @@ def test_a_percentile_is_that_of_the_measurements_or_at_most_5_percent_more(
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 9_999), st.integers(1, 2**40)), min_size=1), min_size=1), st.data())
-def test_several_periods_are_as_good_as_one(readings: list[list[tuple[int, int]]], data: st.DataObject) -> None:
+def test_several_periods_give_the_same_result_as_one(
+    readings: list[list[tuple[int, int]]], data: st.DataObject
+) -> None:
     measured = [[web(cpu, memory) for cpu, memory in reading] for reading in readings]
     cut = data.draw(st.integers(0, len(measured)))
     parts = [a_period(*measured[:cut]), a_period(*measured[cut:], begin_ns=cut * MINUTE_NS)]
@@ -76,7 +78,7 @@ def test_the_length_is_the_measured_time_of_each_container() -> None:
     add_reading(period, period.to_ns + 8 * 3600 * NS_PER_SECOND, [web(5)])
     add_reading(period, period.to_ns + MINUTE_NS, [web(5)])
     lengths = {name: usage.seconds for name, usage in period.workloads[WEB].items()}
-    assert lengths == {"app": 11 * 60, "side": 10 * 60}, "eight hours without a reading are not measured"
+    assert lengths == {"app": 11 * 60, "side": 10 * 60}, "eight hours without a reading counted as measured"
     recommendations = of_periods([period], PODS, percentile=95, hours=168)
     assert recommendations.known_hours == (11 / 60, 11 / 60)
     assert [item.is_unsure for item in recommendations.items] == [True]
@@ -89,7 +91,7 @@ def test_containers_without_measurements_are_counted_and_get_no_recommendation()
     assert (recommendations.items, recommendations.without, recommendations.known_hours) == ((), 1, None)
 
 
-def test_a_period_keeps_so_many_containers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_containers_of_a_period_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usage, "MOST_CONTAINERS", 2)
     many = [web(1, workload=f"Deployment/a/{number}") for number in range(4)]
     period = a_period(many, [web(9), *reversed(many)])

@@ -61,7 +61,7 @@ def test_errors_describe_the_problem(text: bytes, problem: str) -> None:
         load_documents(text)
 
 
-def test_many_brackets_are_not_deep() -> None:
+def test_many_brackets_do_not_count_as_nesting() -> None:
     (document,) = load_documents(b"a: [" + b"[1]," * 500 + b"]")
     assert len(document["a"]) == 500
 
@@ -74,9 +74,9 @@ def test_refuses_recursive_documents(text: bytes) -> None:
 
 
 LISTS = "".join(f"- &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}], k{n}: 1}}\n" for n in range(1, 40))
-"""1.4 kB: each mapping merges the one before nine times."""
+"""1.4 kB: each mapping merges the previous one nine times."""
 CHAINS = "".join(f"- &b{n} {{<<: {{<<: *b{n - 1}}}, {n}: {n}}}\n" for n in range(1, 2_000))
-"""Each mapping merges all keys of the one before twice: a million copies in 60 kB."""
+"""60 kB: each mapping merges the previous one's keys twice, a million copies in all."""
 TAGS = "".join(f"%TAG !a{n}! tag:x,{n}:\n" for n in range(20_000)) + "---\na: 1\n"
 
 
@@ -169,7 +169,7 @@ def test_resolves_plain_scalars(text: str, value: object) -> None:
 
 @pytest.mark.parametrize("text", ["0X1F", "0b+1", "1e400", ".1_7", "99999999999999999999", "+.0_", "._", "0b_", "-_1"])
 def test_files_and_edited_documents_parse_equally(text: str) -> None:
-    """Both readers give what go.yaml.in/yaml/v2 gives: a snapshot and a what-if never differ about a number."""
+    """Both readers resolve scalars as go.yaml.in/yaml/v2, so a snapshot and a what-if read the same numbers."""
     value = resolve_plain(text)
     (loaded,) = load_documents(f"key: {text}\n{text}: x\n".encode())
     root = present(read(f"key: {text}\n{text}: x\n").root)
