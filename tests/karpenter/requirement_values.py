@@ -1,4 +1,4 @@
-"""Requirements on one key, short to write and drawn at random."""
+"""Short constructors and random strategies of requirements on one key."""
 
 from __future__ import annotations
 

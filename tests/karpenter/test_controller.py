@@ -51,7 +51,7 @@ def test_chart_version(label: str, version: str) -> None:
     assert chart_version(label) == version
 
 
-def test_the_first_who_names_a_setting_counts() -> None:
+def test_the_first_layer_with_a_setting_wins() -> None:
     settings = layered(
         (
             Layer("the configuration", {"VM_MEMORY_OVERHEAD_PERCENT": "0.03"}),
@@ -68,5 +68,5 @@ def test_the_first_who_names_a_setting_counts() -> None:
     ("1.13.2", "Karpenter 1.13.2 is not modelled: the nearest, 1.14.1, is used"),
     ("1.14.0", ""),
 ])  # fmt: skip
-def test_versions(version: str, sentence: str) -> None:
+def test_note_about_versions_that_are_not_modelled(version: str, sentence: str) -> None:
     assert ControllerInfo(title="x", version=version).version_sentence == sentence

@@ -30,7 +30,7 @@ SPREAD = constraint("maxSkew: 1, topologyKey: zone")
 @pytest.mark.parametrize(
     ("text", "skew", "key"),
     [
-        # What Karpenter 1.15.0 reads: fields in whatever case, numbers and text as YAML and JSON turn them over.
+        # What Karpenter 1.15.0 reads: fields in any case, numbers and text as converted by YAML and JSON.
         (SPREAD.replace("podT", "PodT").replace("default", "DEFAULT"), 1, "zone"),
         (constraint("max\u017fKew: 1, topology\u212aey: zone"), 1, "zone"),
         (constraint("maxSkew: 1.0, topologyKey: zone"), 1, "zone"),
@@ -41,11 +41,11 @@ SPREAD = constraint("maxSkew: 1, topologyKey: zone")
         (constraint("maxSkew: 1, topologyKey: yes"), 1, "true"),
         (constraint("maxSkew: 1, topologyKey: 1.10"), 1, "1.1"),
         (constraint("maxSkew: 1, topologyKey: 2024-01-01"), 1, "2024-01-01"),
-        # A field twice in different cases: the last in the order of their letters, and null says nothing.
+        # A field twice in different cases: the last in alphabetical order wins, and null is ignored.
         (constraint("maxSkew: 1, topologyKey: zone, maxskew: 2"), 2, "zone"),
         (constraint("maxSkew: 1, topologyKey: zone, MaxSkew: 2"), 1, "zone"),
         (constraint("maxSkew: 1, topologyKey: zone, maxskew: null"), 1, "zone"),
-        # What follows the first document is not looked at.
+        # Text after the first document is ignored.
         (f"{SPREAD}\n---\nbanana: 1\n", 1, "zone"),
         (f"{SPREAD}\n---\n[[[: {{", 1, "zone"),
         (f"# ours\n---\n{SPREAD}\n...\n]]", 1, "zone"),
@@ -83,4 +83,4 @@ def test_values_that_karpenter_refuses_at_startup(text: str, words: str) -> None
         parse_scheduler_config(text)
     with pytest.raises(SettingsError, match="SCHEDULER_CONFIG"):
         parse_settings({"SCHEDULER_CONFIG": text})
-    assert parse_settings({"SCHEDULER_CONFIG": text}, "1.14.1").default_spread == ()  # a variable it does not know
+    assert parse_settings({"SCHEDULER_CONFIG": text}, "1.14.1").default_spread == ()  # an unknown variable

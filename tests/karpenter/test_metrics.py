@@ -30,7 +30,7 @@ def test_spot_prices_have_been_read_once_one_differs(prices: dict[str, float | N
 
 
 def evaluations(simulated: int, scheduling: float = 1.0) -> ControllerMetrics:
-    """Return metrics of three passes that waited 15 s, ten that did not, and of Emptiness, one of which waited."""
+    """Return metrics: three consolidation passes waited 15 s, ten did not; one of ten Emptiness passes waited."""
     return ControllerMetrics(
         read_at_ns=0,
         endpoint="",

@@ -31,7 +31,7 @@ def test_current_pdb_block(pdbs: list[PodDisruptionBudget], kind: PdbBlockKind |
     assert (block.kind if block else None) == kind
 
 
-def test_own_labels_of_a_pod_count_for_it_alone() -> None:
+def test_own_labels_of_a_pod_affect_only_that_pod() -> None:
     limits = PdbLimits([a_pdb(labels={"statefulset.kubernetes.io/pod-name": "db-0"})])
     template = a_pod_template()
     first = Pod(name="db-0", template=template, own_labels={"statefulset.kubernetes.io/pod-name": "db-0"})

@@ -83,12 +83,12 @@ def test_predicates(pod: Pod, reschedulable: bool, evictable: bool, disruptable:
         (a_pod(node="n"), False),
         (a_pod(node="n", labels={"app": "free"}), True),
         (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}, labels={"app": "free"}), False),
-        # Karpenter does not evict what tolerates the taint, so its budgets do not matter.
+        # Karpenter does not evict pods that tolerate the taint, so their PDBs do not matter.
         (a_pod(node="n", tolerations=EVERYTHING), True),
         (a_pod(node="n", daemonset="agent", labels={"app": "free"}), False),
     ],
 )
-def test_a_place_is_sought_for_pods_that_nothing_pins_for_good(pod: Pod, is_sought_a_place: bool) -> None:
+def test_pods_are_rescheduled_unless_pinned_forever(pod: Pod, is_sought_a_place: bool) -> None:
     assert _predicates(a_pdb(max_unavailable=0, allowed=1)).is_currently_reschedulable(pod) is is_sought_a_place
 
 
@@ -109,7 +109,7 @@ def test_values_on_an_hour_old_pod(text: str, kind: ProtectionKind) -> None:
     assert protection.is_active is (kind in (ProtectionKind.ALWAYS, ProtectionKind.TIMED))
 
 
-def test_the_clock_begins_when_the_kubelet_takes_the_pod() -> None:
+def test_do_not_disrupt_durations_start_with_the_pod() -> None:
     protection = read_value("2h").at(NOW_NS - HOUR_NS, NOW_NS)
     assert protection.until_ns == NOW_NS + HOUR_NS
     assert read_value("2h").at(0, NOW_NS).kind is ProtectionKind.NOT_STARTED

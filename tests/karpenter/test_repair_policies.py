@@ -38,7 +38,7 @@ def test_policies_that_karpenter_refuses_at_startup(policies: list[dict[str, Any
         parse_policies(policies)
 
 
-def test_the_default_policy_matches_the_rest_of_its_pair() -> None:
+def test_the_policy_without_regex_matches_the_remaining_reasons() -> None:
     policies = RepairPolicies(parse_policies([DEFAULT, REBOOT]))
     ailment = policies.ailment(node_with(sick("XID46")), NOW_NS)
     other = policies.ailment(node_with(sick("Kubelet")), NOW_NS)
@@ -50,7 +50,7 @@ def test_the_default_policy_matches_the_rest_of_its_pair() -> None:
     assert policies.ailment(node_with(sick(minutes=29)), NOW_NS) is None
 
 
-def test_replacing_governs_and_the_shortest_bound_holds() -> None:
+def test_replacing_takes_precedence_with_the_shortest_drain_bound() -> None:
     bounded = {**REBOOT, "terminationGracePeriod": "5m", "priority": 9}
     disk = {**DEFAULT, "conditionType": "Disk", "reasonRegex": ".*", "terminationGracePeriod": "10m"}
     ailment = RepairPolicies(parse_policies([DEFAULT, bounded, disk])).ailment(
@@ -65,7 +65,7 @@ def test_replacing_governs_and_the_shortest_bound_holds() -> None:
     ("policy", "grace_minutes", "drain", "written"),
     [("5m", None, 5, 5), ("5m", 10, 5, 5), ("10m", 5, 5, 5), (None, 5, 5, None), (None, None, None, None)],
 )
-def test_a_grace_period_alone_is_not_written_down(
+def test_only_a_policys_drain_bound_is_written(
     policy: str | None, grace_minutes: int | None, drain: int | None, written: int | None
 ) -> None:
     ailment = RepairPolicies(parse_policies([{**DEFAULT, "terminationGracePeriod": policy}])).ailment(

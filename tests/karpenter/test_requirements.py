@@ -104,7 +104,9 @@ class TestRequirement:
 
 class TestRequirements:
     @given(st.lists(requirements, max_size=2), st.lists(requirements, max_size=2), st.booleans())
-    def test_quick_answers_agree(self, mine: list[Requirement], theirs: list[Requirement], is_known: bool) -> None:
+    def test_quick_checks_agree_with_the_lists_of_conflicts(
+        self, mine: list[Requirement], theirs: list[Requirement], is_known: bool
+    ) -> None:
         extra = Requirement.of("other", "In", ["x"])
         allowed = frozenset({"k"}) if is_known else frozenset()
         for have, want in [

@@ -89,5 +89,5 @@ def test_feature_gates_change_only_the_named_gates(text: str, changed: dict[str,
     ("1.16.0", RULES_1_15),
     ("2.0.0", RULES_1_15),
 ])  # fmt: skip
-def test_the_nearest_version_decides(version: str, rules: Rules) -> None:
+def test_the_rules_are_those_of_the_nearest_version(version: str, rules: Rules) -> None:
     assert rules_for(version) is rules
