@@ -1,4 +1,4 @@
-"""Node classes, settings and resolved types with boring defaults."""
+"""Builders of EC2NodeClasses, settings and resolved types, with ordinary defaults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUBNETS = [{"id": f"subnet-{zone.name}", "zone": zone.name, "zoneID": zone.zone_
 
 
 def a_nodeclass(*, alias: str = "al2023@latest", status: Mapping[str, Any] | None = None, **spec: Any) -> Ec2NodeClass:
-    """Return a NodeClass with subnets in two zones; fields of the spec as the API spells them."""
+    """Return an EC2NodeClass with subnets in two zones; fields of the spec have their API names."""
     terms = {} if "amiFamily" in spec else {"amiSelectorTerms": [{"alias": alias}]}
     return parse_spec_and_status("default", {**terms, **spec}, {"subnets": SUBNETS, **(status or {})})
 

@@ -1,4 +1,4 @@
-"""Comparing an answer of `karptui types` with the AWS provider's, as far as the latter goes."""
+"""Comparison of `karptui types` with the AWS provider's answer, for the fields of the latter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PARTS = ("capacity", "overhead", "allocatable", "requirements", "offerings", "dy
 
 
 def differences(golden: Mapping[str, Any], document: Mapping[str, Any]) -> list[str]:
-    """Return what differs, as sentences; the order of requirements, their values and offerings does not count."""
+    """Return the differences as text, ignoring the order of requirements, their values and offerings."""
     result = []
     for name, expected in golden["types"].items():
         actual = document["types"].get(name)
@@ -32,7 +32,7 @@ def differences(golden: Mapping[str, Any], document: Mapping[str, Any]) -> list[
 
 
 def answer_differences(golden: Mapping[str, Any], document: Mapping[str, Any]) -> list[str]:
-    """Return what differs in what holds for the case as a whole; of Go's own words for an error only its presence."""
+    """Return the differences outside the types; of an error, only its presence is compared."""
     expected, actual = golden.get("answers", {}), document["answers"]
     pairs = {"filters": (expected.get("filters"), actual.get("filters"))}
     pairs["error"] = bool(expected.get("error")), bool(actual.get("error"))

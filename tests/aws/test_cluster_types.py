@@ -107,7 +107,7 @@ def test_regions_and_zones_of_nodes() -> None:
 
 
 def two_types(*sold_out: str) -> tuple[InstanceType, ...]:
-    """Resolve m5.large and c5.large, some of them sold out on spot in one zone."""
+    """Resolve m5.large and c5.large, some sold out on spot in one zone."""
 
     def market_of(region: str, zones: Iterable[SubnetZone]) -> Market:
         refused = {OfferingKey("spot", name, "us-east-1a"): UNFULFILLABLE for name in sold_out}
@@ -120,7 +120,7 @@ def two_types(*sold_out: str) -> tuple[InstanceType, ...]:
 
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin without anything that other tests have resolved."""
+    """Clear the types that other tests have resolved."""
     monkeypatch.setattr("karptui.aws.cluster_types._cache", Recent(most=16, patience=64))
     monkeypatch.setattr("karptui.aws.offerings._cache", Recent(most=16, patience=64))
 
@@ -161,7 +161,7 @@ def test_sources_price_lists_and_zones_of_the_catalogue() -> None:
     assert zones is not None
     assert len(zones.zone_ids) == 6
     assert zones.by_type["a1.medium"] == {"use1-az2", "use1-az4", "use1-az6"}
-    assert zones.by_type["g4ad.xlarge"]  # from the older list: the newer one has lost it
+    assert zones.by_type["g4ad.xlarge"]  # from the older list; missing in the newer one
 
 
 def a_nodeclass(*, spec: Mapping[str, Any] | None = None, status: Mapping[str, Any] = AUTO_MODE_SUBNETS) -> NodeClass:

@@ -1,4 +1,4 @@
-"""Facts of AWS: regions, types, and evidence of them in the cluster."""
+"""Facts of AWS: regions, types, and their evidence in the cluster."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def facts_of(**changes: Any) -> InstanceTypeFacts:
     return facts_from_ec2(an_info(**changes), network_mbps=None, branch_enis=0, windows_ipv4=0)
 
 
-def test_the_least_answer_and_accelerators() -> None:
+def test_facts_of_a_minimal_answer_and_of_accelerators() -> None:
     facts = facts_of()
     assert (facts.hypervisor, facts.ebs_mbps, facts.efas, facts.store_gb, facts.store_nvme) == (
         "", None, 0, None, False,
@@ -90,7 +90,7 @@ def an_ec2_nodeclass(status: object, spec: dict[str, Any] | None = None) -> Node
     )
 
 
-def test_nodes_and_subnets_tell() -> None:
+def test_region_and_zones_come_from_nodes_and_subnets() -> None:
     nodeclass = an_ec2_nodeclass([{"zone": "eu-west-1b", "zoneID": "euw1-az2"}])
     place = place_of([builders.a_node(zone="eu-west-1a")], [nodeclass])
     assert place.region == "eu-west-1"
@@ -173,7 +173,7 @@ def test_settings_of_users_and_of_the_controller() -> None:
     (with_controller(Evidence(metrics=METRICS), SAID, LIVE), "1.14.1", "1.14.1"),
     (Evidence(controller=SAID, metrics=METRICS, stated_version="1.15.1"), "1.15.1", "1.15.0"),
 ])  # fmt: skip
-def test_the_version_that_runs_decides_the_rules(evidence: Evidence, version: str, rules: str) -> None:
+def test_the_rules_are_those_of_the_running_version(evidence: Evidence, version: str, rules: str) -> None:
     assert evidence.karpenter_version == version
     assert with_rules(evidence).settings.rules.version == rules
     assert ("the nearest, 1.14.1, is used" in evidence.version_note) is (version == "1.13.0")

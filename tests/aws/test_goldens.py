@@ -38,7 +38,7 @@ def test_there_are_goldens() -> None:
 @pytest.mark.parametrize(
     "path", [*GOLDENS, *GOLDENS_1_15, *RERUN], ids=lambda path: f"{path.parent.name}/{path.name.split('.json')[0]}"
 )
-def test_types_are_those_of_the_provider(path: Path) -> None:
+def test_types_match_the_provider(path: Path) -> None:
     golden = load(path)
     case = {key: value for key, value in golden.items() if key not in ("types", "incompatible", "note", "answers")}
     parsed = parse_case(case)
@@ -77,7 +77,7 @@ def test_the_comparison_notices_every_part() -> None:
     assert len(differences(golden, document)) == 6
 
 
-def test_a_case_is_answered_for_the_types_that_were_recorded() -> None:
+def test_a_case_is_answered_for_its_recorded_types() -> None:
     path = Path(__file__).resolve().parents[2] / "tools" / "answer_case.py"
     spec = importlib.util.spec_from_file_location("answer_case", path)
     assert spec is not None
@@ -118,7 +118,7 @@ def test_a_placement_group_counts_if_the_nodeclass_selects_one() -> None:
     ("eviction", "left"), [({"nodefs.available": "50%"}, ["m5.large"]), ({"nodefs.available": "99.99%"}, [])]
 )
 def test_nothing_is_launched_if_reservations_exceed_capacity(eviction: dict[str, str], left: list[str]) -> None:
-    """Hold ``Fits`` of pkg/utils/resources/resources.go, which the launch filter asks of the types' allocatable."""
+    """Follows ``Fits`` of pkg/utils/resources/resources.go, which the launch filter applies to the allocatable."""
     launch = {"requirements": [], "requests": {"cpu": "1"}}
     spec = {"kubelet": {"evictionHard": eviction}}
     document = answer(parse_case(a_case(karpenter={"provider": "v1.15.1"}, launch=launch, spec=spec)), ["m5.large"])

@@ -67,7 +67,7 @@ memory = "2Gi"
 
 
 def pods_and_reserved(settings: Settings, **kubelet: Any) -> tuple[int, dict[str, str]]:
-    """Return what an m5.large (2 vCPUs, 8192 MiB, 3 interfaces of 10 addresses, 29 pods) comes to."""
+    """Return pods and reservations of an m5.large (2 vCPUs, 8192 MiB, 3 interfaces of 10 addresses, 29 pods)."""
     result = resolve("m5.large", a_nodeclass(kubelet=kubelet), settings)
     return result.capacity["pods"].units, {key: str(value) for key, value in result.overhead.kube_reserved.items()}
 
@@ -149,7 +149,7 @@ def _unread(text: str, field: str, kind: str) -> str:
     ({"MaxPods": [1], "maxPods": 5}, 'unknown field "MaxPods"', _unread("array", "maxPods", "int32")),
 ])  # fmt: skip
 def test_error_of_a_types_decoder_takes_precedence(kubelet: dict[str, Any], refusal: str, unread: str) -> None:
-    """Hold what ValidateKubeletConfig and ParseKubeletConfig of pkg/apis/v1, v1.15.1, answer."""
+    """Follows ValidateKubeletConfig and ParseKubeletConfig of pkg/apis/v1, v1.15.1."""
     assert rule_breaks(kubelet) == (f"spec.kubelet: {refusal}",)
     assert parse_problem(kubelet) == unread
 
@@ -221,7 +221,7 @@ def test_reservations_of_a_custom_image_are_compared() -> None:
     ("MIME-Version: 1.0\nContent-Type: text/plain; charset=no-such-thing\n\nhello\n", {}),
     ("a: &a [*a]\nb: ]", {}),
 ])  # fmt: skip
-def test_no_findings(user_data: str | None, spec: dict[str, Any]) -> None:
+def test_user_data_without_findings(user_data: str | None, spec: dict[str, Any]) -> None:
     assert facts(user_data, **spec) == []
 
 

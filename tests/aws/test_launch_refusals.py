@@ -35,7 +35,7 @@ ELSEWHERE = " You can currently get {type} capacity by not specifying an Availab
 
 
 def a_refusal_event(*errors: str, claim: str = "batch-abcde", ago_ns: int = MINUTE_NS, **fields: Any) -> Event:
-    """Return the event of Karpenter's about a NodeClaim that EC2 refused."""
+    """Return Karpenter's event about a NodeClaim that EC2 refused."""
     text = f"creating instance, insufficient capacity, with fleet error(s), {'; '.join(errors)}"
     fields = {"name": claim, "about": f"NodeClaim/{claim}", "message": f"NodeClaim {claim} event: {text}", **fields}
     return an_event(reason="InsufficientCapacityError", last_ns=NOW_NS - ago_ns, **fields)
@@ -126,7 +126,7 @@ def test_refusals_from_conditions_and_deleted_claims() -> None:
     assert asked.capacity_types == ("on-demand",)
 
 
-def test_how_long_and_where_offerings_are_left_out() -> None:
+def test_refused_offerings_are_excluded_for_a_while_in_their_zone_or_everywhere() -> None:
     event = a_refusal_event(ICE.format(type="c7i.4xlarge", zone="us-east-1a"), ago_ns=0)
     key = OfferingKey("spot", "c7i.4xlarge", "us-east-1a")
     offerings = [unavailable_now(cluster(event), NOW_NS + late).offerings for late in (0, REFUSED_NS - 1, REFUSED_NS)]

@@ -37,13 +37,13 @@ def mib(amounts: ResourceList) -> int:
     return amounts["memory"].units // MIB
 
 
-def test_arm64_kernels_set_memory_aside_first() -> None:
+def test_contiguous_memory_of_arm64_is_subtracted_before_the_overhead() -> None:
     account = ledger_of("r6g.large")
     assert account.contiguous_memory_bytes == 64 * MIB
     assert account.vm_overhead_bytes == 1_224 * MIB  # of 16,320 MiB, rounded up
 
 
-def test_story_d_fits_from_0_0488_down() -> None:
+def test_story_d_fits_with_an_overhead_of_at_most_0_0488() -> None:
     facts, account = instance_type_facts()[R5A], ledger_of()
     percent = fitting_overhead_percent(facts, a_nodeclass(), account, parse_quantity("246400Mi"))
     assert percent is not None
@@ -55,7 +55,7 @@ def test_story_d_fits_from_0_0488_down() -> None:
 
 
 def test_the_percent_is_exact_despite_rounding_of_doubles() -> None:
-    """8,191 / 16,320 times 16,320 MiB is a little more than 8,191 MiB in doubles, and rounds up to the next."""
+    """In doubles, 8,191 / 16,320 * 16,320 MiB is slightly above 8,191 MiB and rounds up."""
     facts = instance_type_facts()["r6g.large"]
     account = ledger_of("r6g.large")
     needed = of_units((16_320 - 8_191) * MIB - account.kube_reserved["memory"].units - 100 * MIB)
@@ -78,7 +78,7 @@ def test_no_percent_helps_if_a_node_has_reported_its_memory() -> None:
     signal=st.sampled_from(["100Mi", "5%", "12.5%", "0%", "100%"]),
 )
 def test_the_fitting_percent_is_the_limit(name: str, share: float, signal: str) -> None:
-    """With the answer it fits; with one MiB more of overhead it does not."""
+    """The pod fits with the answer, but not with 1 MiB more of overhead."""
     facts, nodeclass = instance_type_facts()[name], a_nodeclass(kubelet={"evictionHard": {"memory.available": signal}})
     needed = of_units(int(facts.memory_mib * share) * MIB)
 

@@ -47,7 +47,7 @@ def types(*names: str, **spec: Any) -> tuple[InstanceType, ...]:
     return instance_types(a_nodeclass(**spec), some_settings(), a_market(), facts=facts)
 
 
-def test_every_type_gone_is_an_error() -> None:
+def test_reserving_more_than_every_type_is_an_error() -> None:
     reserving = types(kubelet={"systemReserved": {"ephemeral-storage": "20Gi"}})
     (finding,) = reserved_more_than_node("default", reserving)
     assert finding.severity is LintSeverity.ERROR
@@ -55,7 +55,7 @@ def test_every_type_gone_is_an_error() -> None:
     assert "; and 1387 more)" in finding.fact
 
 
-def test_eight_slots_are_too_few_for_eleven_daemonsets() -> None:
+def test_types_with_fewer_pod_slots_than_daemonsets_are_a_warning() -> None:
     allowed = types("m6g.medium", "m6g.large", "t3.nano")
     (finding,) = too_few_pod_slots("general", allowed, dict.fromkeys((kind.name for kind in allowed), 11))
     assert finding.severity is LintSeverity.WARNING

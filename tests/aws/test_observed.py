@@ -65,7 +65,7 @@ SELECTORS = st.lists(st.fixed_dictionaries({"key": st.sampled_from([ARCH, BETA_A
 
 
 @given(st.lists(SELECTORS, max_size=4), st.lists(LABELS, min_size=1, max_size=8))
-def test_remembered_images_change_nothing(terms: list[list[dict[str, Any]]], nodes: list[dict[str, str]]) -> None:
+def test_cached_images_equal_computed_ones(terms: list[list[dict[str, Any]]], nodes: list[dict[str, str]]) -> None:
     listed = [
         {"id": f"ami-{at}", "requirements": [_selector(**document) for document in each]}
         for at, each in enumerate(terms)

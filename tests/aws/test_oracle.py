@@ -1,8 +1,8 @@
 """Seeded comparison with Karpenter's own AWS provider.
 
 Opt in with KARPTUI_AWS_ORACLE=/path/to/the/oracle and KARPTUI_AWS_FACTS=/folder/with/instance-types.json.gz;
-KARPTUI_AWS_SEED and KARPTUI_AWS_COUNT choose other variants and more of them, KARPTUI_AWS_VERSION says which version of
-the provider the oracle runs (1.14.1).
+KARPTUI_AWS_SEED and KARPTUI_AWS_COUNT set the seed and number of variants, KARPTUI_AWS_VERSION the oracle's version
+(1.14.1).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("region", REGIONS)
-def test_types_are_those_of_the_provider(region: str, tmp_path: Path) -> None:
+def test_types_match_the_provider(region: str, tmp_path: Path) -> None:
     variants = make_variants(SEED, COUNT, region, tuple(instance_type_facts()), newer=NEWER)
     job = {
         "region": region,
@@ -59,7 +59,7 @@ def test_types_are_those_of_the_provider(region: str, tmp_path: Path) -> None:
 
 
 def texts_that_differ(golden: dict[str, Any], case: TypesCase) -> list[str]:
-    """Return where allocatable quantities are written otherwise than by Kubernetes."""
+    """Return the allocatable quantities formatted differently from Kubernetes."""
     facts = [instance_type_facts()[name] for name in golden["types"]]
     resolved = instance_types(case.nodeclass, case.settings, case.market, facts=facts,
                               placement_group=case.placement_group,

@@ -77,7 +77,7 @@ def test_auto_mode_costs_a_share_of_the_on_demand_price_of_spot_too(
 
 @pytest.mark.parametrize("value", [-1.0, math.inf, math.nan])
 @pytest.mark.parametrize("name", ["multiplier", "surcharge_per_node_hour"])
-def test_senseless_settings_are_refused(name: str, value: float) -> None:
+def test_invalid_price_settings_are_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"{name.replace('_', ' ')} must be a number from 0 up"):
         PriceSettings(**{name: value})  # type: ignore[arg-type]  # one field by its name
 
@@ -108,7 +108,9 @@ def test_spot_prices_that_karpenter_has_not_read_are_left_out() -> None:
     (PriceSettings(multiplier=0.5, surcharge_per_node_hour=0.1), 1.1, 1.2),
     (PriceSettings(is_disabled=True), None, 0.0),
 ])  # fmt: skip
-def test_karpenters_price_as_the_price_paid(settings: PriceSettings, paid: float | None, saved: float) -> None:
+def test_multiplier_and_surcharge_apply_to_karpenters_price(
+    settings: PriceSettings, paid: float | None, saved: float
+) -> None:
     assert settings.paid(2.0) == paid
     assert settings.saved(2.0, 2) == saved
     assert [settings.paid(unknown) for unknown in (None, 0.0)] == [None, None]
@@ -119,7 +121,7 @@ def test_karpenters_price_as_the_price_paid(settings: PriceSettings, paid: float
     ("CNY", "¥0.0960", "¥25.08/h · ¥18,308/mo"),
     ("EUR", "EUR 0.0960", "EUR 25.08/h · EUR 18,308/mo"),
 ])  # fmt: skip
-def test_four_digits_for_one_node_and_two_for_sums(currency: str, price: str, total: str) -> None:
+def test_prices_of_a_node_have_four_digits_and_sums_two(currency: str, price: str, total: str) -> None:
     assert node_price_text(0.096, currency) == price
     assert total_text(25.08, currency) == total
     assert f"{per_hour_text(25.08, currency)} · {per_month_text(25.08, currency)}" == total
@@ -144,7 +146,7 @@ def test_the_region_of_a_zone(zone: str, region: str) -> None:
     assert region_of(zone) == region
 
 
-def test_zones_that_the_catalogue_cannot_tell_are_assumed_and_named() -> None:
+def test_zones_unknown_to_the_catalogue_are_assumed_and_named() -> None:
     market = built_in_market("us-east-1", [*ZONES, SubnetZone("us-east-1c", "")])
     assert market.zones_assumed == ("us-east-1c",)
     assert "us-east-1c" in market.zones_by_type["a1.medium"]
@@ -231,7 +233,7 @@ class TestMarket:
         assert market.price("spot", "c5.large", "us-east-1b") is None
         assert market.on_demand.label == "us-east-1 list price of 2026-11-21"
 
-    def test_unavailable_offerings_in_used_zones_are_sold_out_and_with_overlays_nothing_else_is_taken(self) -> None:
+    def test_only_unavailability_is_read_from_metrics_with_overlays(self) -> None:
         for has_overlays in (False, True):
             market = live_market(REGION, MARKET_ZONES, metrics=KARPENTER_SOURCE, has_overlays=has_overlays)
             assert set(market.sold_out) == {OfferingKey("spot", "m5.large", "us-east-1b")}
@@ -263,7 +265,7 @@ class TestMarket:
 
 
 class TestPrices:
-    def test_in_the_order_of_trust(self) -> None:
+    def test_prices_come_from_the_most_trusted_source(self) -> None:
         result = facts(on_demand={"m5.large": 0.1, "c5.large": 0.2}, spot={"c5.large": {"use1-az4": 0.07}})
         only_m5 = market_metrics(("m5.large", "us-east-1a", "on-demand", 0.111, True))
         book = live_prices(REGION, MARKET_ZONES, facts=result, metrics=only_m5)

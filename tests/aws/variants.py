@@ -1,4 +1,4 @@
-"""Random EC2NodeClasses, settings and regions, the same for the same seed."""
+"""Random EC2NodeClasses, settings and regions, determined by the seed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def make_variants(
 ) -> list[dict[str, Any]]:
     """Return variants of one region for the provider's `resolve` job; `karptui types` reads the same documents.
 
-    Those for 1.15 hold kubelet expressions, refused offerings, launches, enclaves and devices beside.
+    Those for 1.15 also have kubelet expressions, refused offerings, launches, enclaves and devices.
     """
     chance = random.Random(f"{seed}/{region}")
     variants = [_variant(chance, f"{region}-{number}", region, names) for number in range(count)]
