@@ -14,7 +14,7 @@ from karptui.sources.metrics.source import MetricsNews, MetricsSource
 WAITING, LIVE = FactStatus(phase=FactPhase.WAITING), FactStatus(phase=FactPhase.LIVE)
 
 
-class Spoken:
+class FakeSource:
     """A source whose news the test sets, and which records the calls of its methods."""
 
     def __init__(self, news: Any) -> None:
@@ -28,9 +28,9 @@ class Spoken:
         return self.news
 
 
-def sources() -> tuple[Spoken, Spoken, EvidenceSource]:
-    metrics = Spoken(MetricsNews(WAITING))
-    aws = Spoken(AwsNews(NO_FACTS, dict.fromkeys(FactKind, WAITING)))
+def sources() -> tuple[FakeSource, FakeSource, EvidenceSource]:
+    metrics = FakeSource(MetricsNews(WAITING))
+    aws = FakeSource(AwsNews(NO_FACTS, dict.fromkeys(FactKind, WAITING)))
     base = Evidence(settings_origin="the snapshot")
     joined = EvidenceSource(base, metrics=cast("MetricsSource", metrics), aws=cast("AwsSource", aws))
     return metrics, aws, joined
@@ -87,7 +87,7 @@ def test_evidence_without_sources_is_settled() -> None:
 
 
 def test_settings_come_from_the_controller_source() -> None:
-    controller = Spoken(ControllerNews(WAITING))
+    controller = FakeSource(ControllerNews(WAITING))
     joined = EvidenceSource(controller=cast("ControllerSource", controller))
     assert not joined.is_settled
     joined.start()

@@ -31,7 +31,7 @@ MIB = 1 << 20
 
 
 @contextmanager
-def at_most(mebibytes: float) -> Iterator[None]:
+def peak_memory_below(mebibytes: float) -> Iterator[None]:
     """Fail if the block's peak memory exceeds this."""
     tracemalloc.start()
     try:
@@ -64,14 +64,14 @@ class Steps:
 
 def test_endless_body_is_abandoned(serve: Serve) -> None:
     transport = transport_to(serve(endless))
-    with at_most(10), pytest.raises(UnreachableError, match=r"sent an answer of more than 4 MiB"):
+    with peak_memory_below(10), pytest.raises(UnreachableError, match=r"sent an answer of more than 4 MiB"):
         transport.get("/api", most_bytes=4 * MIB)
 
 
 def test_body_that_unpacks_to_too_much_is_abandoned(serve: Serve) -> None:
     bomb = gzip.compress(b"0" * (40 * MIB))
     transport = transport_to(serve(lambda call: call.text(bomb, Content_Encoding="gzip")))
-    with at_most(10), pytest.raises(UnreachableError, match=r"unpacks to more than 200 times its size"):
+    with peak_memory_below(10), pytest.raises(UnreachableError, match=r"unpacks to more than 200 times its size"):
         transport.get("/api", most_bytes=4 * MIB)
 
 
@@ -101,7 +101,7 @@ def test_body_that_is_too_slow_is_abandoned(serve: Serve, monkeypatch: pytest.Mo
         while True:
             call.chunks(b"0")
 
-    with at_most(3), pytest.raises(UnreachableError, match="did not finish an answer within 300 s"):
+    with peak_memory_below(3), pytest.raises(UnreachableError, match="did not finish an answer within 300 s"):
         transport_to(serve(drip)).get("/api")
 
 
@@ -113,7 +113,7 @@ def test_only_the_beginning_of_an_endless_error_body_is_read(serve: Serve) -> No
         call._is_streaming = True
         endless(call)
 
-    with at_most(3), pytest.raises(ApiError, match="500: Internal Server Error"):
+    with peak_memory_below(3), pytest.raises(ApiError, match="500: Internal Server Error"):
         transport_to(serve(fail)).get("/api")
 
 
@@ -184,7 +184,7 @@ def test_endless_line_is_abandoned(serve: Serve) -> None:
 
     transport = transport_to(serve(send))
     with (
-        at_most(3 * stream.LONGEST_LINE / MIB),
+        peak_memory_below(3 * stream.LONGEST_LINE / MIB),
         pytest.raises(UnreachableError, match="sent a line of more than 8 MiB"),
         transport.stream("/watch", {}, silence_seconds=5) as lines,
     ):
@@ -202,7 +202,7 @@ def test_line_in_tiny_chunks_takes_no_more_memory(monkeypatch: pytest.MonkeyPatc
             buffer.space()[: len(wire)] = wire
             assert buffer.take(len(wire)) == []
 
-    with at_most(0.3), pytest.raises(EndlessLineError):
+    with peak_memory_below(0.3), pytest.raises(EndlessLineError):
         read_on()
 
 
@@ -239,7 +239,7 @@ def test_slow_framing_is_abandoned(serve: Serve, monkeypatch: pytest.MonkeyPatch
     server = serve(drip(begin or OK + b"X: "))
     proxied: dict[str, Any] = {} if begin else {"proxy_url": server.url}
     transport = transport_to(server if begin else "https://api.test", read_seconds=100, **proxied)
-    with at_most(3), pytest.raises(UnreachableError, match=TOO_SLOW):
+    with peak_memory_below(3), pytest.raises(UnreachableError, match=TOO_SLOW):
         transport.get("/api")
 
 
@@ -255,7 +255,7 @@ def watch(transport: Transport, **options: Any) -> list[bytes]:
 )
 def test_slow_line_is_abandoned(serve: Serve, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
     monkeypatch.setattr(stream, "time", Steps(40))
-    with at_most(3), pytest.raises(UnreachableError, match=TOO_SLOW):
+    with peak_memory_below(3), pytest.raises(UnreachableError, match=TOO_SLOW):
         watch(transport_to(serve(drip(begin))))
 
 
@@ -298,7 +298,7 @@ def test_open_watch_may_be_silent_for_longer(serve: Serve, header: bytes) -> Non
     ("import os, time\nos.close(1); os.close(2); time.sleep(60)", 0.3, r"did not finish within 0\.3 s"),
 ], ids=["prints", "complains", "closes its output and stays"])  # fmt: skip
 def test_endless_plugin_output_is_an_error(code: str, seconds: float, sentence: str) -> None:
-    with at_most(5), pytest.raises(CredentialError, match=sentence):
+    with peak_memory_below(5), pytest.raises(CredentialError, match=sentence):
         ExecCredentials(plugin(code), timeout_seconds=seconds).current()
 
 
@@ -308,7 +308,7 @@ def test_endless_token_and_certificate_files_are_errors(monkeypatch: pytest.Monk
         file.truncate(MIB + 1)
     monkeypatch.setattr("karptui.sources.cluster.connection.PEM_BYTES", MIB)
     for path, sentence in ((Path("/dev/zero"), "it is no regular file"), (large, "it is larger than 1 MiB")):
-        with at_most(5), pytest.raises(CredentialError, match=f"{path}: {sentence}"):
+        with peak_memory_below(5), pytest.raises(CredentialError, match=f"{path}: {sentence}"):
             FileCredentials(path).current()
-        with at_most(5), pytest.raises(KubeconfigError, match=sentence):
+        with peak_memory_below(5), pytest.raises(KubeconfigError, match=sentence):
             Pem("certificate", path=path).read()

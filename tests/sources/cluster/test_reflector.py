@@ -40,7 +40,7 @@ NOW_NS = 1_800_000_000_000_000_000
 REPLICASETS = next(resource for resource in LATER if resource.kind is Kind.REPLICASET)
 
 
-def noticed_soon(monkeypatch: pytest.MonkeyPatch, *, streams: int) -> list[float]:
+def with_short_silence(monkeypatch: pytest.MonkeyPatch, *, streams: int) -> list[float]:
     """Shorten the silence allowed to the first streams to 0.05 s; return the list of the limits requested."""
     allowed: list[float] = []
     seen: list[LineStream] = []
@@ -132,7 +132,7 @@ NO_STREAMING = error(
 )
 
 
-class Taken:
+class RecordingTap:
     """A tap that records what it gets, in order."""
 
     def __init__(self) -> None:
@@ -174,7 +174,7 @@ def test_a_tap_gets_each_object_as_it_was_sent(serve: Serve, *, is_streamed: boo
     streamed_list = answer(*(event("ADDED", pod) for pod in both), bookmark("10", ends_list=True), *changes)
     in_pages = (NO_STREAMING, lambda call: call.json(listing(both, version="10")), answer(*changes))
     count = page()
-    tap = Taken()
+    tap = RecordingTap()
     bench = Bench(serve(Script(count, streamed_list) if is_streamed else Script(count, *in_pages)), PODS, tap=tap)
     while bench.keys != {"web/a"}:
         assert bench.step() == 0
@@ -226,7 +226,7 @@ def test_streaming_list_continues_as_a_watch(serve: Serve) -> None:
 def test_nodes_are_listed_in_pages_after_two_broken_streaming_lists(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, broken: Answer, problem: str
 ) -> None:
-    noticed_soon(monkeypatch, streams=2)
+    with_short_silence(monkeypatch, streams=2)
     server = serve(Script(broken, broken, page("a", "b", version="7")))
     bench = Bench(server)
     bench.step()
@@ -342,7 +342,7 @@ def live(
 
 def test_half_open_connection_is_noticed(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     bench, server = live(serve, answer(bookmark(11), then=Call.stall), page(version="11"), answer(bookmark(12)))
-    noticed_soon(monkeypatch, streams=1)
+    with_short_silence(monkeypatch, streams=1)
     assert bench.step() == 1.0
     assert "stopped sending data" in bench.status.last_error
     bench.step()
@@ -351,7 +351,7 @@ def test_half_open_connection_is_noticed(serve: Serve, monkeypatch: pytest.Monke
 
 
 def test_complete_streaming_list_may_be_silent_for_longer(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    allowed = noticed_soon(monkeypatch, streams=0)
+    allowed = with_short_silence(monkeypatch, streams=0)
 
     def late(call: Call) -> None:
         call.lines(*streamed("a"))
@@ -515,7 +515,7 @@ class After(NamedTuple):
     recoveries: int | None = None
 
 
-def asked_by(call: Call) -> set[str]:
+def request_of(call: Call) -> set[str]:
     if call.is_stream_list:
         return {"stream"}
     return {call.query["resourceVersion"]} if call.is_watch else {"page", f"limit {call.query.get('limit')}"}
@@ -671,7 +671,7 @@ def test_state_after_each_list_or_watch(serve: Serve, course: str) -> None:
         text = bench.status.last_error
         assert text.startswith(after.said[1:]) if after.said[:1] == "^" else after.said in text, text
         assert len(text) < 300
-        assert not after.asked or after.asked in asked_by(server.calls[-1])
+        assert not after.asked or after.asked in request_of(server.calls[-1])
         assert after.recoveries in (None, bench.recoveries)
 
 

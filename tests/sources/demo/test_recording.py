@@ -80,7 +80,7 @@ def test_the_timestamps_are_moved_to_the_present() -> None:
     assert "2026-11-27T11:" in max(created(second))
 
 
-class Heard(Mailbox):
+class PodStatusMailbox(Mailbox):
     """A mailbox that records the reported status of pods."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Heard(Mailbox):
 
 
 def test_the_large_demo_reports_pods_by_page_with_existing_nodes() -> None:
-    source, heard = LargeDemo(clock=FrozenClock(NOW_NS), copies=2, page_seconds=0), Heard()
+    source, heard = LargeDemo(clock=FrozenClock(NOW_NS), copies=2, page_seconds=0), PodStatusMailbox()
     source.start(heard)
     assert source._thread is not None
     source._thread.join(60)

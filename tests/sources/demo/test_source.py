@@ -15,7 +15,7 @@ from tests.builders import NOW_NS, SECOND_NS, present
 from tests.sources.cluster.live import WatchedMailbox
 
 
-class Watched:
+class SteppedDemo:
     """A running demo with a clock that the test moves, and its state."""
 
     def __init__(self) -> None:
@@ -40,14 +40,14 @@ class Watched:
         return states
 
 
-Story = tuple[Watched, ClusterState, list[ClusterState]]
+Story = tuple[SteppedDemo, ClusterState, list[ClusterState]]
 """The demo, its first state, and its state after every second."""
 
 
 @pytest.fixture(scope="module", name="demo")
 def watched_demo() -> Story:
     """Eight minutes of the demo."""
-    watched = Watched()
+    watched = SteppedDemo()
     begin = watched.state
     return watched, begin, watched.watch(480)
 
@@ -59,7 +59,7 @@ def sometime(states: list[ClusterState], holds: Callable[[ClusterState], bool]) 
 def test_opens_with_the_recording() -> None:
     source: Source = DemoSource()
     assert source.title == "demo"
-    watched = Watched()
+    watched = SteppedDemo()
     assert len(watched.state.nodes) == 64
     assert {status.phase for status in watched.statuses.values()} == {Phase.LIVE}
     assert watched.statuses[Kind.NODE].count == 64
@@ -182,7 +182,7 @@ def test_the_size_of_the_cluster_stays_similar(demo: Story) -> None:
     assert watched.statuses[Kind.POD].count == len(states[-1].pods)
 
 
-def told(state: ClusterState) -> dict[str, tuple[str, str, int]]:
+def rows_of_pods(state: ClusterState) -> dict[str, tuple[str, str, int]]:
     """Return node, phase and creation time of every pod."""
 
     def row(pod: Pod) -> tuple[str, str, int]:
@@ -192,10 +192,10 @@ def told(state: ClusterState) -> dict[str, tuple[str, str, int]]:
 
 
 def test_the_cluster_depends_on_seed_and_time_but_not_on_the_steps() -> None:
-    first, second = Watched(), Watched()
+    first, second = SteppedDemo(), SteppedDemo()
     first.watch(150)
     second.watch(150, step_seconds=50)
-    assert told(first.state) == told(second.state)
+    assert rows_of_pods(first.state) == rows_of_pods(second.state)
     assert set(first.state.nodes) == set(second.state.nodes)
 
 
