@@ -36,7 +36,7 @@ def worker() -> SteppedAnalyst:
 
 
 @pytest.fixture
-def beside() -> Iterator[Analyst]:
+def threaded() -> Iterator[Analyst]:
     analyst = Analyst()
     yield analyst
     analyst.stop()
@@ -65,14 +65,14 @@ def changed(view: ClusterView, name: str = "new") -> ClusterView:
     return ClusterView(state, view.statuses, view, evidence=view.evidence)
 
 
-def test_the_analysis_is_complete_at_rest(beside: Analyst) -> None:
+def test_the_analysis_is_complete_at_rest(threaded: Analyst) -> None:
     view = story_view()
-    assert beside.latest is None
-    beside.submit(view, NOW_NS)
-    assert beside.wait_until_at_rest(PATIENCE_SECONDS)
-    assert is_complete(beside, view.state.generation)
-    assert str(analysis_of(beside).findings[KEY].why.code) == "DND"
-    assert beside.failure == ""
+    assert threaded.latest is None
+    threaded.submit(view, NOW_NS)
+    assert threaded.wait_until_at_rest(PATIENCE_SECONDS)
+    assert is_complete(threaded, view.state.generation)
+    assert str(analysis_of(threaded).findings[KEY].why.code) == "DND"
+    assert threaded.failure == ""
 
 
 def test_an_unchanged_cluster_is_analysed_again_only_after_a_while(worker: SteppedAnalyst) -> None:
@@ -246,22 +246,22 @@ def test_changes_are_collected_while_the_analyst_rests(monkeypatch: pytest.Monke
     monkeypatch.setattr(throttle, "BETWEEN_SECONDS", (3600.0, 3600.0))
     typist = Typist()
     typist.is_typing = False
-    beside = Analyst(clock=typist.monotonic, keyboard=typist)
+    threaded = Analyst(clock=typist.monotonic, keyboard=typist)
     first = story_view()
     second = changed(first)
     third = changed(second, "newest")
-    beside.submit(first, NOW_NS)
-    assert beside.wait_until_at_rest(PATIENCE_SECONDS)
-    beside.submit(second, NOW_NS)
-    beside.submit(third, NOW_NS)
-    assert beside.wait_until_at_rest(PATIENCE_SECONDS)
-    assert analysis_of(beside).generation == first.state.generation
-    assert (beside.wait_seconds or 0) > 0
+    threaded.submit(first, NOW_NS)
+    assert threaded.wait_until_at_rest(PATIENCE_SECONDS)
+    threaded.submit(second, NOW_NS)
+    threaded.submit(third, NOW_NS)
+    assert threaded.wait_until_at_rest(PATIENCE_SECONDS)
+    assert analysis_of(threaded).generation == first.state.generation
+    assert (threaded.wait_seconds or 0) > 0
     typist.now += 3600.0
-    beside.look_at(Focus(keys=(KEY,)))
-    assert beside.wait_until_at_rest(PATIENCE_SECONDS)
-    assert is_complete(beside, third.state.generation)
-    beside.stop()
+    threaded.look_at(Focus(keys=(KEY,)))
+    assert threaded.wait_until_at_rest(PATIENCE_SECONDS)
+    assert is_complete(threaded, third.state.generation)
+    threaded.stop()
 
 
 class Typist(throttle.Keyboard):
@@ -304,16 +304,16 @@ def test_nodes_keep_their_answers_for_a_while_if_the_cluster_keeps_changing(monk
     monkeypatch.setattr(module, "KEPT_SECONDS", (20.0, 20.0))
     typist = Typist()
     typist.is_typing = False
-    beside = Analyst(clock=typist.monotonic, keyboard=typist)
+    threaded = Analyst(clock=typist.monotonic, keyboard=typist)
     listed, view = "claim/general-x44x2", story_view()
-    beside.look_at(Focus(detail=KEY, keys=(listed,)))
+    threaded.look_at(Focus(detail=KEY, keys=(listed,)))
 
     def simulated_now(view: ClusterView) -> set[str]:
-        next(beside._recorded_work(module._Job(view, NOW_NS, False)))
-        return {key for key, at in analysis_of(beside).simulated_in.items() if at == view.state.generation}
+        next(threaded._recorded_work(module._Job(view, NOW_NS, False)))
+        return {key for key, at in analysis_of(threaded).simulated_in.items() if at == view.state.generation}
 
     every = simulated_now(view)
-    assert is_complete(beside, view.state.generation), "the first analysis is incomplete"
+    assert is_complete(threaded, view.state.generation), "the first analysis is incomplete"
     view = changed(view)
     assert simulated_now(view) == {KEY}
     typist.now += 5.0
@@ -322,11 +322,11 @@ def test_nodes_keep_their_answers_for_a_while_if_the_cluster_keeps_changing(monk
     typist.now += 20.0
     view = changed(view, "newest")
     assert simulated_now(view) == every
-    work = beside._recorded_work(module._Job(changed(view, "last"), NOW_NS, False))
+    work = threaded._recorded_work(module._Job(changed(view, "last"), NOW_NS, False))
     next(work)
     typist.now += module.QUIET_SECONDS
     next(work)
-    assert analysis_of(beside).is_complete, "the analysis is incomplete although the cluster became quiet"
+    assert analysis_of(threaded).is_complete, "the analysis is incomplete although the cluster became quiet"
 
 
 def renewed(view: ClusterView, at_ns: int) -> ClusterView:
@@ -393,19 +393,19 @@ def test_a_reused_answer_equals_a_fresh_one(steps: list[str]) -> None:
 
 
 def test_node_detail_is_computed_from_the_last_analysis_during_the_rest(
-    beside: Analyst, monkeypatch: pytest.MonkeyPatch
+    threaded: Analyst, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(throttle, "BETWEEN_SECONDS", (3600.0, 3600.0))
     first = story_view()
-    beside.submit(first, NOW_NS)
-    assert beside.wait_until_at_rest(PATIENCE_SECONDS)
-    before = beside.latest
-    beside.submit(changed(first), NOW_NS)
-    beside.look_at(Focus(detail=KEY))
-    assert beside.wait_until_at_rest(PATIENCE_SECONDS)
-    assert beside.latest is not before
-    assert analysis_of(beside).detail is not None
-    assert analysis_of(beside).generation == first.state.generation
+    threaded.submit(first, NOW_NS)
+    assert threaded.wait_until_at_rest(PATIENCE_SECONDS)
+    before = threaded.latest
+    threaded.submit(changed(first), NOW_NS)
+    threaded.look_at(Focus(detail=KEY))
+    assert threaded.wait_until_at_rest(PATIENCE_SECONDS)
+    assert threaded.latest is not before
+    assert analysis_of(threaded).detail is not None
+    assert analysis_of(threaded).generation == first.state.generation
 
 
 def test_pending_pods_are_explained_on_request(worker: SteppedAnalyst) -> None:

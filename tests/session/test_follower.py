@@ -28,7 +28,7 @@ from tests.builders.sources import QuietSource
 from tests.stepped_analyst import SteppedAnalyst
 
 
-class Teller(QuietSource):
+class MailboxSource(QuietSource):
     """A source whose mailbox the test fills."""
 
     title = "teller"
@@ -40,7 +40,7 @@ class Teller(QuietSource):
         """Report nothing more."""
 
 
-class Told(EvidenceSource):
+class ReplaceableEvidence(EvidenceSource):
     """Evidence that the test replaces, and which counts its starts."""
 
     def __init__(self) -> None:
@@ -58,14 +58,14 @@ class Told(EvidenceSource):
         return self.has_come
 
 
-def begun(evidence: EvidenceSource | None = None) -> tuple[ClusterFollower, Teller]:
-    source = Teller()
+def begun(evidence: EvidenceSource | None = None) -> tuple[ClusterFollower, MailboxSource]:
+    source = MailboxSource()
     follower = ClusterFollower(source, evidence=evidence)
     follower.start()
     return follower, source
 
 
-def with_two_nodes() -> tuple[ClusterFollower, Teller]:
+def with_two_nodes() -> tuple[ClusterFollower, MailboxSource]:
     follower, source = begun()
     source.mailbox.put(Kind.NODE, {name: Node(name=name) for name in ("a", "b")})
     assert follower.poll()
@@ -99,7 +99,7 @@ def test_the_analysis_is_dropped_if_a_kind_it_used_becomes_forbidden() -> None:
 
 
 def test_evidence_is_requested_once_after_the_first_rows() -> None:
-    told = Told()
+    told = ReplaceableEvidence()
     follower, _ = begun(told)
     assert told.starts == 0
     follower.first_rows_shown()
@@ -157,7 +157,7 @@ def a_reading(price: float, at_ns: int) -> ControllerMetrics:
 
 
 def test_only_different_prices_count_as_a_change_of_the_cluster() -> None:
-    told = Told()
+    told = ReplaceableEvidence()
     follower, _ = begun(told)
     generations = []
     for price, at_ns in ((0.04, 1), (0.04, 2), (0.05, 3)):
@@ -187,7 +187,7 @@ def test_a_cluster_without_nodes_is_analysed(pools: tuple[NodePool, ...]) -> Non
 
 
 def test_removals_are_simulated_once_prices_have_arrived() -> None:
-    late = Told()
+    late = ReplaceableEvidence()
     late.current = story_e.evidence()
     source = MomentSource("late", story_e.inventory(), NOW_NS)
     analyst = SteppedAnalyst()
@@ -223,7 +223,7 @@ def test_offerings_of_failed_launches_are_excluded_for_a_while() -> None:
 
 def test_usage_is_read_for_a_history_while_it_is_recorded() -> None:
     usage, tap = UsageSource(Mock()), Mock(is_recording=False)
-    follower = ClusterFollower(Teller(), evidence=EvidenceSource(usage=usage), tap=tap)
+    follower = ClusterFollower(MailboxSource(), evidence=EvidenceSource(usage=usage), tap=tap)
     for tap.is_recording in (True, False):
         follower.poll()
         assert usage.is_recorded is tap.is_recording

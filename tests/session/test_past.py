@@ -48,8 +48,8 @@ class Screens:
         self.clock: Clock = FrozenClock(NOW_NS)
 
 
-class Watched(Analyst):
-    """A follower that records that it was stopped."""
+class RecordingAnalyst(Analyst):
+    """An analyst that records that it was stopped."""
 
     def __init__(self, any_stopped: threading.Event) -> None:
         super().__init__()
@@ -61,17 +61,17 @@ class Watched(Analyst):
         self._any_stopped.set()
 
 
-class Making:
+class AnalystFactory:
     """Creates analysts, each only when the test allows it."""
 
     def __init__(self) -> None:
         self.is_begun, self.may_go_on, self.any_stopped = threading.Event(), threading.Event(), threading.Event()
-        self.sessions_made: list[Watched] = []
+        self.sessions_made: list[RecordingAnalyst] = []
 
     def __call__(self) -> Analyst:
         self.is_begun.set()
         assert self.may_go_on.wait(LONGEST_SECONDS)
-        self.sessions_made.append(Watched(self.any_stopped))
+        self.sessions_made.append(RecordingAnalyst(self.any_stopped))
         return self.sessions_made[-1]
 
 
@@ -86,7 +86,9 @@ def moment(play: int = 1) -> PlayMoment:
     return PlayMoment(play=play, at_ns=NOW_NS, instants=INSTANTS)
 
 
-async def on_the_way(making: Making, visit: Callable[[], Awaitable[SwitchResult]]) -> asyncio.Task[SwitchResult]:
+async def started_visit(
+    making: AnalystFactory, visit: Callable[[], Awaitable[SwitchResult]]
+) -> asyncio.Task[SwitchResult]:
     """Start a visit; return it while its cluster is being created."""
     making.is_begun.clear()
     making.may_go_on.clear()
@@ -96,9 +98,9 @@ async def on_the_way(making: Making, visit: Callable[[], Awaitable[SwitchResult]
 
 
 async def test_a_cancelled_moment_is_stopped(kept: PlayCache) -> None:
-    screens, making = Screens(), Making()
+    screens, making = Screens(), AnalystFactory()
     visits, shown = MomentSessions(screens, kept, making), screens.follower
-    task = await on_the_way(making, lambda: visits.enter(moment()))
+    task = await started_visit(making, lambda: visits.enter(moment()))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -109,9 +111,9 @@ async def test_a_cancelled_moment_is_stopped(kept: PlayCache) -> None:
 
 
 async def test_a_moment_overtaken_by_another_cluster_is_stopped(kept: PlayCache) -> None:
-    screens, making = Screens(), Making()
+    screens, making = Screens(), AnalystFactory()
     visits = MomentSessions(screens, kept, making)
-    entering = await on_the_way(making, lambda: visits.enter(moment()))
+    entering = await started_visit(making, lambda: visits.enter(moment()))
     screens.follower = other = ClusterFollower(None)
     making.may_go_on.set()
     assert await entering is SwitchResult.OVERTAKEN
@@ -119,7 +121,7 @@ async def test_a_moment_overtaken_by_another_cluster_is_stopped(kept: PlayCache)
     assert screens.follower is other
 
     assert await visits.enter(moment()) is SwitchResult.SHOWN
-    stepping = await on_the_way(making, lambda: visits.step(1))
+    stepping = await started_visit(making, lambda: visits.step(1))
     assert visits.leave()
     making.may_go_on.set()
     assert await stepping is SwitchResult.OVERTAKEN
@@ -128,7 +130,7 @@ async def test_a_moment_overtaken_by_another_cluster_is_stopped(kept: PlayCache)
 
 
 async def test_a_step_stops_the_previous_moment(kept: PlayCache) -> None:
-    screens, making = Screens(), Making()
+    screens, making = Screens(), AnalystFactory()
     making.may_go_on.set()
     visits = MomentSessions(screens, kept, making)
     assert await visits.enter(moment()) is SwitchResult.SHOWN
@@ -142,7 +144,7 @@ async def test_a_step_stops_the_previous_moment(kept: PlayCache) -> None:
 
 
 async def test_a_forecast_no_longer_in_the_cache_is_an_error(kept: PlayCache) -> None:
-    making = Making()
+    making = AnalystFactory()
     assert await MomentSessions(Screens(), kept, making).enter(moment(play=2)) is SwitchResult.NOT_KEPT
 
 
@@ -160,7 +162,7 @@ class Followed(Screens):
         tap = HistoryTap(path, "prod", self.clock, Limits())
         evidence = msgspec.structs.replace(NO_EVIDENCE, price_settings=DISCOUNT)
         self.follower = ClusterFollower(StorySource(), evidence=EvidenceSource(evidence), tap=tap)
-        self.making, self.plays = Making(), PlayCache()
+        self.making, self.plays = AnalystFactory(), PlayCache()
         self.making.may_go_on.set()
         self.sessions = MomentSessions(self, self.plays, self.making)
 

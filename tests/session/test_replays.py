@@ -25,7 +25,7 @@ from karptui.whatif.situation import EditedCluster, WhatIfBase
 from tests.builders import NOW_NS, a_cluster, a_pod
 
 
-class Asked:
+class RecordingReplayer:
     """Replaces the replayer and records the requests."""
 
     def __init__(self, tell: Callable[[Answer], None], shared_base: SharedBase) -> None:
@@ -38,7 +38,7 @@ class Asked:
         return len(self.views)
 
 
-class Told:
+class ChangingSession:
     """A session whose cluster changes when the test says so."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Told:
     def ask(self, by_ns: int = 0, *, is_typing: bool = False, is_first: bool = False) -> ClusterView:
         self.replays.replay(Scenario("x"), NOW_NS + by_ns, is_typing=is_typing, is_first=is_first)
         replayer = self.replays._replayer
-        assert isinstance(replayer, Asked)
+        assert isinstance(replayer, RecordingReplayer)
         return replayer.views[-1]
 
     def change(self) -> ClusterView:
@@ -59,12 +59,12 @@ class Told:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Told:
-    monkeypatch.setattr(module, "Replayer", Asked)
-    return Told()
+def told(monkeypatch: pytest.MonkeyPatch) -> ChangingSession:
+    monkeypatch.setattr(module, "Replayer", RecordingReplayer)
+    return ChangingSession()
 
 
-def test_replays_reuse_the_prepared_cluster_until_it_is_too_old(told: Told) -> None:
+def test_replays_reuse_the_prepared_cluster_until_it_is_too_old(told: ChangingSession) -> None:
     first = told.ask()
     later = told.change()
     assert told.ask() is first
@@ -76,7 +76,7 @@ def test_replays_reuse_the_prepared_cluster_until_it_is_too_old(told: Told) -> N
     assert told.ask(FOLLOW_AFTER_NS + FOLLOW_TYPED_NS, is_first=True) is again
 
 
-def test_the_state_of_the_last_replay(told: Told) -> None:
+def test_the_state_of_the_last_replay(told: ChangingSession) -> None:
     assert told.replays.state(NOW_NS).number == 0
     told.ask()
     state = told.replays.state(NOW_NS)
@@ -91,12 +91,12 @@ def test_the_state_of_the_last_replay(told: Told) -> None:
     assert not state.is_due
 
 
-def test_an_answer_has_the_number_of_its_request(told: Told) -> None:
+def test_an_answer_has_the_number_of_its_request(told: ChangingSession) -> None:
     heard: list[tuple[int, str]] = []
     told.replays.subscribe(lambda number, answer: heard.append((number, answer.scenario.name)))
     told.ask()
     replayer = told.replays._replayer
-    assert isinstance(replayer, Asked)
+    assert isinstance(replayer, RecordingReplayer)
     replayer.answered = 1
     replayer.tell(Answer(Scenario("x")))
     assert heard == [(1, "x")]

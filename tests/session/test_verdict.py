@@ -94,16 +94,16 @@ def test_the_finding_names_pods_if_pods_may_no_longer_be_listed() -> None:
 def test_a_limit_on_cpu_nodes_or_devices_is_reached() -> None:
     nodes = [a_node(name=f"node-{number}", capacity={"cpu": "2", "nvidia.com/gpu": "1"}) for number in (1, 2)]
 
-    def told_with(limits: dict[str, str], **spec: Any) -> str:
+    def limit_finding(limits: dict[str, str], **spec: Any) -> str:
         pool = a_nodepool(budgets=(), limits=amounts(limits), **spec)
         finding = found_in(nodes=nodes, nodepools=(pool,)).get(FindingCode.POOL_AT_LIMIT)
         return f"{finding.names} {finding.detail}" if finding is not None else ""
 
-    assert told_with({"cpu": "4"}) == "('general',) cpu 4 of 4"
-    assert told_with({"nodes": "2"}) == "('general',) nodes 2 of 2"
-    assert told_with({"nvidia.com/gpu": "2", "cpu": "100"}) == "('general',) nvidia.com/gpu 2 of 2"
-    assert told_with({"nodes": "3", "nvidia.com/gpu": "3"}) == ""
-    assert told_with({"nodes": "2"}, replicas=2) == ""
+    assert limit_finding({"cpu": "4"}) == "('general',) cpu 4 of 4"
+    assert limit_finding({"nodes": "2"}) == "('general',) nodes 2 of 2"
+    assert limit_finding({"nvidia.com/gpu": "2", "cpu": "100"}) == "('general',) nvidia.com/gpu 2 of 2"
+    assert limit_finding({"nodes": "3", "nvidia.com/gpu": "3"}) == ""
+    assert limit_finding({"nodes": "2"}, replicas=2) == ""
 
 
 def test_a_limit_counts_nodes_and_claims_as_karpenter_does() -> None:
@@ -324,7 +324,7 @@ def a_view(inventory: Inventory, *hidden: Kind) -> ClusterView:
     return ClusterView(state_of(inventory), statuses, evidence=Evidence())
 
 
-def told_of_pods(*pods: Pod) -> list[tuple[str, FindingSeverity]]:
+def pod_findings(*pods: Pod) -> list[tuple[str, FindingSeverity]]:
     found = verdict_of_view(a_view(Inventory(nodes=(a_node(name="node-1"),), pods=pods)), NOW_NS)
     of_pods = (finding for finding in found if finding.code is FindingCode.PODS_NOT_STARTING)
     return [(sentence(finding, NOW_NS, {}).rpartition(" on ")[2], finding.severity) for finding in of_pods]
@@ -353,9 +353,9 @@ def test_pods_of_another_revision_count_until_they_are_deleting(
     status: dict[str, Any], count: int, text: str, severity: FindingSeverity
 ) -> None:
     new, old = a_revision("new", 2, **status), a_revision("old", count)
-    assert told_of_pods(*new, *old) == [(text, severity)]
+    assert pod_findings(*new, *old) == [(text, severity)]
     deleted = a_revision("old", count, deletion_ns=NOW_NS - MINUTE_NS)
-    assert told_of_pods(*new, *deleted) == told_of_pods(*new)
+    assert pod_findings(*new, *deleted) == pod_findings(*new)
 
 
 @pytest.mark.parametrize(("running", "waiting", "host_network", "is_told"), [
@@ -432,7 +432,7 @@ def test_unready_pods_count_as_crashing_only_if_they_fail_often_and_recently(mor
     trouble = PodTrouble(exit_code=1, init_container="migrate" if "waiting_reason" in more else "")
     failed = {"exit_reason": "Error", "exited_ns": NOW_NS - MINUTE_NS, "trouble": trouble}
     pods = [replace(pod, **{**UNREADY, **failed, **more}) for pod in a_revision("new", 2)]
-    assert [told.endswith(text) for told, _ in told_of_pods(*pods)] == [True]
+    assert [told.endswith(text) for told, _ in pod_findings(*pods)] == [True]
 
 
 LIMITED = (ContainerRequests("proxy"), ContainerRequests("app", limits=amounts({"memory": "512Mi"})))
@@ -455,8 +455,8 @@ def test_ready_pods_that_run_out_of_memory_hourly_are_reported_with_their_limit(
     have = "have" if count > 1 else "has"
     killed = "OOMKilled: container app has a memory limit of 512Mi"
     text = f"node node-1 {have} run out of memory again and again ({killed}): {total} restarts in 10h, last 5m ago"
-    assert told_of_pods(*pods) == [(text, severity)]
-    assert killed not in told_of_pods(*pods[1:], replace(pods[0], template=a_pod().template))[0][0]
+    assert pod_findings(*pods) == [(text, severity)]
+    assert killed not in pod_findings(*pods[1:], replace(pods[0], template=a_pod().template))[0][0]
 
 
 @pytest.mark.parametrize("more", [
@@ -467,10 +467,10 @@ def test_ready_pods_that_run_out_of_memory_hourly_are_reported_with_their_limit(
     {"deletion_ns": NOW_NS - MINUTE_NS},
 ])  # fmt: skip
 def test_ready_pods_that_ran_out_of_memory_rarely_or_earlier_are_not_reported(more: dict[str, Any]) -> None:
-    assert told_of_pods(*(replace(pod, **{**LEAKS, **more}) for pod in a_revision("new", 2))) == []
+    assert pod_findings(*(replace(pod, **{**LEAKS, **more}) for pod in a_revision("new", 2))) == []
 
 
-def told_of_nodeclasses(view: ClusterView) -> list[str]:
+def nodeclass_findings(view: ClusterView) -> list[str]:
     codes = {FindingCode.ASSUMED_CLASS, FindingCode.NO_PERMISSION}
     return [sentence(finding, NOW_NS, {}) for finding in verdict_of_view(view, NOW_NS) if finding.code in codes]
 
@@ -480,13 +480,13 @@ ASSUMED = "EC2NodeClass default was not read: karptui assumes al2023@latest in t
 
 def test_an_unread_nodeclass_is_reported_as_assumed_with_its_image() -> None:
     inventory = Inventory(nodes=(a_node(),), nodeclaims=(a_claim(),), nodepools=(a_nodepool(),))
-    assert told_of_nodeclasses(a_view(inventory)) == [ASSUMED]
+    assert nodeclass_findings(a_view(inventory)) == [ASSUMED]
     windows = a_nodepool(
         name="win", requirements=(a_requirement(OS, "In", "windows"),), node_class_ref=NodeClassRef("", EC2_KIND, "win")
     )
     two = replace(inventory, nodepools=(*inventory.nodepools, windows))
     named = "karptui assumes al2023@latest, windows2022@latest in the zones of the nodes"
-    assert told_of_nodeclasses(a_view(two)) == [f"EC2NodeClasses default, win were not read: {named}"]
+    assert nodeclass_findings(a_view(two)) == [f"EC2NodeClasses default, win were not read: {named}"]
 
 
 @pytest.mark.parametrize(
@@ -495,25 +495,25 @@ def test_an_unread_nodeclass_is_reported_as_assumed_with_its_image() -> None:
 def test_a_loading_or_missing_nodeclass_is_not_reported_as_assumed(phase: Phase, told: list[str]) -> None:
     state = state_of(Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),), pods=(a_pod(),)))
     view = ClusterView(state, {str(Kind.NODECLASS): status(Kind.NODECLASS, phase)}, evidence=Evidence())
-    assert told_of_nodeclasses(view) == told
+    assert nodeclass_findings(view) == told
 
 
 def test_no_nodeclass_is_assumed_if_no_node_has_a_zone() -> None:
     node = replace(a_node(), labels={})
     for nodes in ((), (node,)):
-        assert told_of_nodeclasses(a_view(Inventory(nodes=nodes, nodepools=(a_nodepool(),)))) == []
+        assert nodeclass_findings(a_view(Inventory(nodes=nodes, nodepools=(a_nodepool(),)))) == []
 
 
 def test_forbidden_nodeclasses_count_as_none_only_if_they_are_not_assumed() -> None:
     inventory = Inventory(nodes=(a_node(),), nodepools=(a_nodepool(),))
     view = a_view(inventory, Kind.NODECLASS)
-    assert (told_of_nodeclasses(view), left_out(view)) == ([ASSUMED], ())
+    assert (nodeclass_findings(view), left_out(view)) == ([ASSUMED], ())
     more = replace(inventory, nodepools=(a_nodepool(), a_nodepool(name="other", node_class_ref=KWOK)))
     view = a_view(more, Kind.NODECLASS)
     missing = (
         "no permission to list NodeClasses: they count as none, so findings that depend on them are missing or wrong"
     )
-    assert told_of_nodeclasses(view) == [missing, ASSUMED]
+    assert nodeclass_findings(view) == [missing, ASSUMED]
     assert left_out(view) == ("NodeClasses may not be listed and count as none",)
 
 
