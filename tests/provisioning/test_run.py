@@ -169,7 +169,7 @@ class TestResults:
         assert ZONE not in launched.requirements
 
 
-class TestRefusedAlready:
+class TestCachedRefusals:
     """A run caches refusals of pods for equal pods."""
 
     def test_a_moved_pods_refusal_does_not_apply_to_pending_pods(self) -> None:
@@ -335,7 +335,7 @@ class TestVariants:
         assert "counts = node-2: 0" in str(solution.errors["default/lonely"])
 
 
-def asked_and_given(claim: Any) -> list[str]:
+def violations_of(claim: Any) -> list[str]:
     """Return the violations of a claim: too small types, taints not tolerated, clashing ports."""
     wrong: list[str] = []
     is_reserved = RESERVED in claim.requirements.get(CAPACITY_TYPE).values
@@ -369,7 +369,7 @@ class TestInvariants:
         cluster = load(scenario(seed))
         solution = solve(cluster)
         for claim in solution.claims:
-            assert asked_and_given(claim) == []
+            assert violations_of(claim) == []
         uids = [pod.uid for claim in solution.claims for pod in claim.pods]
         uids += [pod.uid for filled in solution.nodes for pod in filled.pods]
         uids += [pod.uid for pod in solution.failed]
