@@ -37,7 +37,7 @@ def test_lanes_blockers_and_why_of_a_node_agree(path: Path) -> None:
         steps = AnalysisSteps(load(snapshot, path.parent), 1)
         analyse_all(steps)
         steps.simulate_next_pass()
-        texts = [*_differences(steps), *_unsaid(steps.analysis, scenario["expected"])]
+        texts = [*_differences(steps), *_gates_without_event(steps.analysis, scenario["expected"])]
         if texts:
             wrong[snapshot["name"]] = texts
     assert wrong == {}
@@ -99,7 +99,7 @@ def _lanes(findings: NodeFindings) -> Iterator[str]:
             yield f"{findings.node_name}: WHY {findings.why.code}, and the first lane is held by {expected}"
 
 
-def _unsaid(analysis: Analysis, expected: Mapping[str, Any]) -> Iterator[str]:
+def _gates_without_event(analysis: Analysis, expected: Mapping[str, Any]) -> Iterator[str]:
     """Yield the gates that block a node first but appear in none of Karpenter's events."""
     events = expected.get("events", {})
     if not events:
