@@ -114,7 +114,7 @@ def files() -> tuple[str, ...]:
     )
 
 
-def told(text: str) -> set[str]:
+def named_paths(text: str) -> set[str]:
     """Return the paths in a text; only those of existing top-level folders or with a known suffix."""
     findall = PATH.findall(text)
     return {path for path in findall if path.endswith((".py", ".tcss")) or path.partition("/")[0] in FOLDERS}
@@ -124,14 +124,16 @@ def missing(text: str) -> list[str]:
     """Return the paths that match no file; a path may omit its first folders."""
     top = {path.name for path in ROOT.iterdir()}
     return sorted(
-        path for path in told(text) - top if not any(file == path or file.endswith(f"/{path}") for file in files())
+        path
+        for path in named_paths(text) - top
+        if not any(file == path or file.endswith(f"/{path}") for file in files())
     )
 
 
 @pytest.mark.parametrize("page", PLACES)
 def test_every_path_exists(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert len(told(text)) > 20
+    assert len(named_paths(text)) > 20
     assert missing(text) == []
 
 

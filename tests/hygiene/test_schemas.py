@@ -114,7 +114,7 @@ def written(folder: Path, name: str, document: Mapping[str, Any]) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _told_and_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _same_instant_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Show every command the same instant of the demo."""
     monkeypatch.setattr(SystemClock, "now_ns", lambda _: NOON_NS)
     tell_once(monkeypatch)
