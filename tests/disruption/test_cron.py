@@ -88,7 +88,7 @@ def test_hits_are_strictly_later_and_on_the_minute() -> None:
     ("@noon", "unrecognized descriptor: @noon"),
     ("@every soon", "failed to parse duration @every soon"),
 ])  # fmt: skip
-def test_errors(text: str, problem: str) -> None:
+def test_invalid_schedules_are_errors(text: str, problem: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         parse_schedule(text)
     assert problem in str(caught.value)

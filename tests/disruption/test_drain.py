@@ -75,7 +75,7 @@ def _state(*, node: Node | None = None, claim: NodeClaim | None = None, **object
      DrainStage.INSTANCE),
     (a_node(), a_claim(**DELETED, conditions=(a_condition("InstanceTerminating"),)), DrainStage.INSTANCE),
 ])  # fmt: skip
-def test_stages(node: Node, claim: NodeClaim, stage: DrainStage) -> None:
+def test_stages_of_a_drain(node: Node, claim: NodeClaim, stage: DrainStage) -> None:
     assert _state(node=node, claim=claim).stage is stage
 
 

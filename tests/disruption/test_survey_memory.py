@@ -211,7 +211,7 @@ def test_first_keys_are_surveyed_first() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_random_fleets_after_random_changes(seed: int) -> None:
+def test_a_reused_survey_equals_a_new_one_after_random_changes(seed: int) -> None:
     chance = random.Random(seed)
     prepared = load(FleetGenerator(f"memory-{seed}").snapshot("x"))
     types: Any = prepared.given_types

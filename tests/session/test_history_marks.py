@@ -275,7 +275,7 @@ def test_churn_needs_events_or_nodeclaims(phase: Phase | None, count: int, why: 
     assert (book.latest is None) == bool(why)
 
 
-def test_hidden_events() -> None:
+def test_events_are_hidden_if_they_may_not_be_listed() -> None:
     assert events_hidden(a_churn_view(events=Phase.FORBIDDEN).statuses)
     assert not events_hidden(a_churn_view().statuses)
     assert not events_hidden({})
