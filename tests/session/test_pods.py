@@ -75,7 +75,7 @@ def test_the_owner_of_an_entry_changes_when_its_replicaset_arrives() -> None:
     state = reduce(first.state, Batch({Kind.REPLICASET: KindDelta({late.key: late})}))
     [entry] = ClusterView(state, {}, first).pod_entries
     assert entry.owner == "deploy/shop"
-    assert "by the name" not in "".join(text for text, _ in explain_pod(entry, NOW_NS))
+    assert "guessed" not in "".join(text for text, _ in explain_pod(entry, NOW_NS))
 
 
 @pytest.mark.parametrize(("folding", "hidden"), [
