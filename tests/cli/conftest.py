@@ -1,4 +1,4 @@
-"""Commands run without the configuration, the credentials, the kubeconfig and the clock of whoever runs the tests."""
+"""Commands run without the developer's own configuration, credentials, kubeconfig and clock."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOON_NS = 1_795_003_200_000_000_000
 
 
 @pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, _state_of_its_own: Path) -> None:
+def _isolated(monkeypatch: pytest.MonkeyPatch, _state_of_its_own: Path) -> None:
     monkeypatch.setenv("KARPTUI_CONFIG", str(_state_of_its_own / "no-config.toml"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(_state_of_its_own / "cache"))
     monkeypatch.setenv("KUBECONFIG", str(_state_of_its_own / "no-kubeconfig"))
@@ -32,12 +32,12 @@ def _alone(monkeypatch: pytest.MonkeyPatch, _state_of_its_own: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def _at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let two commands of one test see one instant."""
+    """Freeze the clock, so that two commands of one test run at the same time."""
     monkeypatch.setattr(SystemClock, "now_ns", lambda _: NOON_NS)
 
 
 @pytest.fixture(autouse=True)
-def _told_and_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _cached_analyses(monkeypatch: pytest.MonkeyPatch) -> None:
     tell_once(monkeypatch)
     look_once(monkeypatch)
 
@@ -56,7 +56,7 @@ class Run:
         self._capsys = capsys
 
     def __call__(self, *words: str, status: int = 0) -> Printed:
-        """Run a command, which must end with a status, and return what it prints."""
+        """Run a command, check its exit status, and return its output."""
         self._capsys.readouterr()
         ended = main([*words])
         printed = Printed(*self._capsys.readouterr())
@@ -64,25 +64,25 @@ class Run:
         return printed
 
     def json(self, *words: str, status: int = 0) -> Any:
-        """Return what a command prints as JSON."""
+        """Return a command's parsed JSON output."""
         return json.loads(self(*words, "-o", "json", status=status).out)
 
     def csv(self, *words: str, status: int = 0) -> list[dict[str, str]]:
-        """Return the rows that a command prints as comma-separated values."""
+        """Return the rows of a command's CSV output."""
         return list(csv.DictReader(io.StringIO(self(*words, "-o", "csv", status=status).out)))
 
     def json_lines(self, *words: str, status: int = 0) -> list[Any]:
-        """Return what a command prints as a line of JSON for each cluster or scenario."""
+        """Return a command's output with one JSON document per line (one for each cluster or scenario)."""
         return [json.loads(line) for line in self(*words, "-o", "json", status=status).out.splitlines()]
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Return what runs commands."""
+    """Return the function that runs a command."""
     return Run(capsys)
 
 
 @pytest.fixture(scope="session")
 def story(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the snapshot of stories B and D: the same file for all, so that it is read and analysed once."""
+    """Return the snapshot of stories B and D; all tests share the file, so that it is read and analysed once."""
     return str(written(tmp_path_factory.mktemp("story") / "story-d.json", story_document()))

@@ -34,7 +34,7 @@ def a_node_manifest(name: str, *, pool: str = "general", **labels: str) -> dict[
 
 
 def a_pod_manifest(name: str, *, node: str = "", namespace: str = "web", owner: str = "ReplicaSet") -> dict[str, Any]:
-    """Return a pod that asks for 500m and 1Gi."""
+    """Return a pod that requests 500m CPU and 1Gi memory."""
     requests = {"cpu": "500m", "memory": "1Gi"}
     return a_manifest(
         "Pod",
@@ -63,7 +63,7 @@ OBJECTS = [
 
 
 def a_file(folder: Path, *more: Any, name: str = "small", objects: list[Any] | None = None, **fields: Any) -> str:
-    """Write a recording and return its path; ``fields`` are further fields of the recording."""
+    """Write a recording with these additional fields, and return its path."""
     file = folder / f"{name}.json"
     held = [*(OBJECTS if objects is None else objects), *more]
     file.write_text(json.dumps({"karptui": 1, "name": name, "capturedAt": NOW, "objects": held, **fields}))
@@ -71,7 +71,7 @@ def a_file(folder: Path, *more: Any, name: str = "small", objects: list[Any] | N
 
 
 def kubeconfig(folder: Path, urls: str | Mapping[str, str]) -> str:
-    """Write a kubeconfig for a server, or for several by context, and return its path."""
+    """Write a kubeconfig for one server, or for a mapping of contexts to servers, and return its path."""
     servers = {"test": urls} if isinstance(urls, str) else urls
     document = {
         "current-context": next(iter(servers)),

@@ -1,4 +1,4 @@
-"""`karptui advice`: rows, forms, exit status by severity, and the rules themselves."""
+"""`karptui advice`: its rows, output formats, exit status by severity, and its list of rules."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ def test_exit_status(flags: tuple[str, ...], status: int, tmp_path: Path, run: R
     run("advice", "--snapshot", file, "--now", "2026-11-20T12:00:00Z", *flags, status=status)
 
 
-def test_the_rules_can_be_read(run: Run) -> None:
+def test_rules_are_listed(run: Run) -> None:
     lines = run("advice", "--rules").out.splitlines()
     assert [line.split()[0] for line in lines] == [rule.id for rule in RULES]
 
 
-def test_a_cluster_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_advice_fails_if_pods_may_not_be_listed(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr("karptui.session.readiness.unready_because", lambda view: "Pods may not be listed")
     assert "the rules cannot run: Pods may not be listed" in run("advice", "--demo", status=2).err

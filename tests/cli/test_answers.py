@@ -1,4 +1,4 @@
-"""What commands print: parts of standard output and of standard error that a reader looks for."""
+"""Texts that commands must print on standard output and standard error."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ A_WEIGHTS: Final = str(Path(__file__).resolve().parents[2] / "docs" / "cases" / 
 
 
 class Answer(NamedTuple):
-    """A command line and what it prints; a part that begins with ``^`` is a pattern, its ``^`` the start of a line."""
+    """A command line and parts of its output; a part that begins with ``^`` is a multi-line regular expression."""
 
     line: str
-    """A_WEIGHTS, STORIES, STORY, SMALL and PODLESS stand for snapshots."""
+    """Command line; A_WEIGHTS, STORIES, STORY, SMALL and PODLESS are replaced by paths of snapshots."""
     out: tuple[str, ...] = ()
     err: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
-    """Parts of neither."""
+    """Texts that neither stream may contain."""
     status: int = 0
     is_empty: bool = False
 
@@ -105,7 +105,7 @@ def is_in(part: str, text: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_what_a_reader_looks_for_is_printed(name: str, story: str, tmp_path: Path, run: Run) -> None:
+def test_commands_print_the_expected_texts(name: str, story: str, tmp_path: Path, run: Run) -> None:
     answer = ANSWERS[name]
     files = {"STORIES": str(STORIES), "STORY": story, "A_WEIGHTS": A_WEIGHTS, "SMALL": a_file(tmp_path)}
     files["PODLESS"] = a_file(tmp_path, name="podless", objects=OBJECTS[3:4])
@@ -116,7 +116,7 @@ def test_what_a_reader_looks_for_is_printed(name: str, story: str, tmp_path: Pat
     assert not (answer.is_empty and out)
 
 
-def test_of_many_notes_ten_are_printed_also_about_a_named_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+def test_at_most_ten_notes_about_a_cluster_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     named = NamedBase("prod", None, notes=tuple(f"note {number}" for number in range(25)), complaints=("no pods",))
     rows = Rows(PAUSE_TABLE, (), total=0, now_ns=0)
     assert print_report(named, {}, ("removals", rows), ["paused"], args=Namespace(output="json")) == 1

@@ -1,4 +1,4 @@
-"""Past moments: `--at` of a file or of the history of this machine, `--from-watch` of a pod."""
+"""Past moments: `--at` with a history file or this machine's history, and `--from-watch` with a pod."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.histories import demo_history, record_demo
 
 SECONDS = 60
 SERVER = "https://127.0.0.1:1"
-"""No server answers there: whoever connects fails."""
+"""Address without a server: every connection fails."""
 POD = "karptui/karptui-7d4b9c-x2k8p"
 
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a history of the demo from 14:00:00 to 14:01:00."""
+    """Record the demo from 14:00:00 to 14:01:00, and return the history's path."""
     return str(demo_history(tmp_path_factory, SECONDS))
 
 
@@ -39,12 +39,12 @@ def recorded_at(words: list[str], run: Run) -> str:
     ("-20s", "2026-11-28T14:00:40Z"),
     ("2026-11-28T14:00:07Z", "2026-11-28T14:00:07Z"),
 ])  # fmt: skip
-def test_a_moment_of_a_history(at: str, instant: str, history: str, run: Run) -> None:
+def test_at_selects_a_moment_of_a_history(at: str, instant: str, history: str, run: Run) -> None:
     captured = recorded_at(["--snapshot", history, "--at", at], run)
     assert captured[:19] == instant[:19]
 
 
-def test_a_moment_has_the_nodes_of_its_time(history: str, run: Run) -> None:
+def test_a_moment_shows_the_nodes_of_that_time(history: str, run: Run) -> None:
     asked = ([history, "--at", "14:00"], ["--at=-0s", history], [history])
     before, after, last = ({row["name"] for row in run.json("nodes", *words)} for words in asked)
     assert after == last
@@ -52,7 +52,9 @@ def test_a_moment_has_the_nodes_of_its_time(history: str, run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", [["simulate"], ["forward", "--horizon", "1m"]])
-def test_commands_of_files_take_a_moment(command: list[str], history: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_that_take_files_accept_at(
+    command: list[str], history: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([*command, history, "--at", "-20s"]) != 2, capsys.readouterr().err
     assert capsys.readouterr().out
 
@@ -75,7 +77,7 @@ def pod_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the script that PATH finds as kubectl; a test writes it."""
+    """Return the path of the kubectl script on PATH; the test writes its content."""
     script = tmp_path / "bin" / "kubectl"
     script.parent.mkdir()
     monkeypatch.setenv("PATH", f"{script.parent}:/usr/bin:/bin")
@@ -87,7 +89,7 @@ def write_script(script: Path, commands: str) -> None:
     script.chmod(0o755)
 
 
-def test_a_pods_history_is_read_like_a_copy(
+def test_from_watch_answers_as_a_copied_history_does(
     pod_history: Path, kubectl: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = kubectl.with_name("words")
@@ -112,7 +114,9 @@ def test_a_pods_history_is_read_like_a_copy(
     ("tar cf - -C /etc hostname; exit 3", "kubectl ended with status 3"),
     ("tar cf - -C /etc hostname", "it sent something else"),
 ])  # fmt: skip
-def test_messages_of_kubectl(commands: str, message: str, kubectl: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_of_kubectl_is_shown(
+    commands: str, message: str, kubectl: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_script(kubectl, commands)
     assert main(["nodes", "--from-watch", POD]) == 2
     told = capsys.readouterr().err
@@ -120,7 +124,7 @@ def test_messages_of_kubectl(commands: str, message: str, kubectl: Path, capsys:
     assert message in told
 
 
-def test_without_kubectl_the_message_names_it(
+def test_missing_kubectl_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -1,4 +1,4 @@
-"""What commands say of files and names that cannot be used: a sentence on standard error, and status 2."""
+"""Unusable files and names: commands print a message on standard error and exit with 2."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ EMPTY = "the name of a file is empty; a variable that is not set?"
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A directory that could pass for a snapshot is the current one."""
+    """Change to a directory whose files form a valid snapshot."""
     (tmp_path / "cluster.json").write_text("[]")
     (tmp_path / "pool.yaml").write_text("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: x}\n")
     monkeypatch.chdir(tmp_path)
 
 
 def words_of(command: str, file: str) -> list[str]:
-    """Return the command line that reads a snapshot."""
+    """Return a command line that makes the command read a snapshot."""
     return {
         "do": ["do", "cordon", "x", "--snapshot", file],
         "explain": ["explain", "node", "x", "--snapshot", file],
@@ -67,7 +67,7 @@ def test_a_file_without_objects_is_refused(command: str, text: bytes, sentence: 
     ["simulate", "--demo", "--scenario", "bomb.yaml"],
     ["plan", "--demo", "-f", "bomb.yaml"],
 ])  # fmt: skip
-def test_merge_keys_that_multiply_are_refused_wherever_yaml_is_read(words: list[str], run: Run) -> None:
+def test_exponential_yaml_merge_keys_are_refused_in_every_input(words: list[str], run: Run) -> None:
     merges = [f"- &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 40)]
     Path("bomb.yaml").write_text("\n".join(["- &a0 {k: 1}", *merges]))
     output, error = run(*words, status=2)
@@ -88,7 +88,9 @@ OUT_OF_RANGE = {
     ("path", 2, "scenario.yaml: edits[0].path: 'spec.a.a"),
     ("overhead", 1, "VM_MEMORY_OVERHEAD_PERCENT is 1e+308, must be a fraction of memory (0.075), at most 1000"),
 ])  # fmt: skip
-def test_a_scenario_out_of_range_is_a_sentence(words: list[str], edit: str, status: int, why: str, run: Run) -> None:
+def test_a_scenario_value_out_of_range_gives_a_short_message(
+    words: list[str], edit: str, status: int, why: str, run: Run
+) -> None:
     Path("scenario.yaml").write_text(f"edits:\n- {OUT_OF_RANGE[edit]}\n")
     output, error = run(*words, "--demo", "--scenario", "scenario.yaml", status=status)
     assert why in output + error

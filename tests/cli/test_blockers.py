@@ -23,7 +23,7 @@ STORY = GOLDENS / "karpenter-1.14.1" / "storyE.jsonl.gz"
 
 @pytest.fixture(scope="module")
 def runners(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a snapshot in which jobs hold nodes by do-not-disrupt."""
+    """Return a snapshot in which do-not-disrupt annotations of Job pods block nodes."""
     snapshot = dict(
         next(scenario["snapshot"] for scenario in scenarios(STORY) if scenario["snapshot"]["name"][-1] == "2")
     )
@@ -37,7 +37,7 @@ def _json(run: Run, *words: str) -> Any:
     return run.json("blockers", *words)
 
 
-def test_every_protected_job_is_told_with_what_would_follow_without_it(runners: str, run: Run) -> None:
+def test_each_protected_job_is_listed_with_the_result_of_removing_it(runners: str, run: Run) -> None:
     result = _json(run, runners)
     jobs = [item for item in result if item["code"] == "POD_DND"]
     assert jobs
@@ -48,7 +48,7 @@ def test_every_protected_job_is_told_with_what_would_follow_without_it(runners: 
     assert any(job["reportedByKarpenter"] for job in jobs)
 
 
-def test_only_one_node_and_without_simulation(runners: str, run: Run) -> None:
+def test_blockers_of_one_node_without_simulation(runners: str, run: Run) -> None:
     node = _json(run, runners)[0]["node"]
     result = _json(run, "--snapshot", runners, "--node", node, "--no-simulation")
     assert {(item["node"], item["wouldGoWithout"]) for item in result} == {(node, "unknown")}
@@ -64,7 +64,7 @@ def test_table_and_csv(runners: str, run: Run) -> None:
     assert {row["code"] for row in rows} >= {"POD_DND"}
 
 
-def test_what_is_in_the_way_of_nodes_that_no_method_wants_shares_a_line() -> None:
+def test_blockers_of_nodes_that_no_method_wants_share_a_row() -> None:
     def row(node: str, *, wanted: bool = False, pool: str = "web", code: str = "BUDGET_ZERO") -> Any:
         shown = {"node": node, "code": code, "object": f"NodePool/{pool}", "wanted": wanted, "pricePerHour": 1.0}
         return {**shown, "since": "now", "wouldGoWithout": "delete", "podsInLastHour": 3, "value": "nodes 0"}
@@ -77,13 +77,13 @@ def test_what_is_in_the_way_of_nodes_that_no_method_wants_shares_a_line() -> Non
     assert (shown[1]["object"], shown[2]["object"], shown[2]["value"]) == ("", "NodePool/web", "nodes 0")
 
 
-def test_what_holds_the_cluster_comes_first(tmp_path: Path, run: Run) -> None:
+def test_a_blocker_of_the_whole_cluster_is_listed(tmp_path: Path, run: Run) -> None:
     claim = a_manifest("NodeClaim", "new", api_version="karpenter.sh/v1")
     (blocker,) = _json(run, a_file(tmp_path, objects=[claim]))
     assert (blocker["code"], blocker["object"], blocker["node"]) == ("UNSYNCED", "NodeClaim/new", "")
 
 
-def test_what_was_assumed_is_said_aside(tmp_path: Path, run: Run) -> None:
+def test_assumptions_are_printed_on_standard_error(tmp_path: Path, run: Run) -> None:
     selector = {"matchExpressions": [{"key": "app", "operator": "Like", "values": ["web"]}]}
     spec = {"selector": selector, "maxUnavailable": 1}
     pdb = a_manifest("PodDisruptionBudget", "odd", namespace="web", api_version="policy/v1", spec=spec)

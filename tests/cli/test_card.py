@@ -1,4 +1,4 @@
-"""The incident card: what is in the folder, that it opens to the same cluster, and that no name is left in it."""
+"""The incident card: its files, that it opens as the same cluster, and that it contains no real name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MINUTE_NS = 60 * NS_PER_SECOND
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return six minutes of the demo, a pause, and two minutes more, with marks and samples."""
+    """Record six minutes of the demo, a pause and two more minutes, with marks and samples."""
     path = demo_history(tmp_path_factory, 360)
     record_demo(path, 120, begin_ns=BEGIN_NS + 8 * MINUTE_NS)
     write_marks(
@@ -52,7 +52,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def contents(folder: Path) -> str:
-    """Return everything that is readable in a card: files as they are, and the unpacked parts of its history."""
+    """Return all text of a card: its files, and the unpacked records of its history."""
     texts = [path.read_bytes().decode("utf-8", "replace") for path in folder.iterdir()]
     for path in folder.glob("*.karptui"):
         read = History(path)
@@ -82,7 +82,7 @@ def test_a_card_of_the_last_seven_minutes(history: Path, tmp_path: Path, run: Ru
 
 
 def check_files(card: Path) -> None:
-    """The folder is private, and has a history, a verdict and three screens."""
+    """Check that the folder is private and has a history, a verdict and three screens."""
     names = {path.name for path in card.iterdir()}
     assert {"history.karptui", "verdict.md", "nodes.svg", "events.svg"} <= names
     assert len([name for name in names if name.endswith(".svg")]) == 3
@@ -92,18 +92,18 @@ def check_files(card: Path) -> None:
 
 
 def check_verdict(card: Path) -> None:
-    """The verdict tells what happened, and how to open the card."""
+    """Check that the verdict lists what happened, and how to open the card."""
     text = (card / "verdict.md").read_text()
     assert "    karptui --snapshot history.karptui" in text
     assert re.search(r"\| error \| .+ \| 2026-\d\d-\d\dT\d\d:\d\d:\d\dZ \| \$\d", text)
     assert "2026-11-28T14:05:00Z launch refused g5.2xlarge/us-east-1a/on-demand (InsufficientInstanceCapacity)" in text
     assert re.search(r"2026-11-28T14:05:00Z edited NodePool \S+pool\S+", text)
-    assert "verdict line began" not in text, "it was before the last seven minutes"
+    assert "verdict line began" not in text, "the mark is older than the last seven minutes"
     assert "- next: " in text
 
 
 def check_names(card: Path, history: Path) -> None:
-    """No name of the cluster is left in the folder."""
+    """Check that no name of the cluster is in the folder."""
     read = History(history)
     objects = [change for session in read.sessions() for change in read.objects_at(session.to_ns).values()]
     read.close()
@@ -112,13 +112,13 @@ def check_names(card: Path, history: Path) -> None:
     text = contents(card)
     words = "\n".join(set(re.findall(r"[\w.-]+", text)))
     assert len(names) > 100
-    # A pseudonym is random, and may end as a name does.
+    # A pseudonym is random: it may end like a real name.
     assert not [name for name in names if name in words and re.search(rf"(?<!\w){re.escape(name)}", words)]
     assert not re.search(r"gitlab|postgres|company|ec2\.internal|\bdemo\b", text)
 
 
 def check_cluster(card: Path, history: Path, run: Run) -> None:
-    """The card opens to the same cluster."""
+    """Check that the card shows the same cluster as the original history."""
 
     def nodes(path: Path, *words: str) -> list[dict[str, Any]]:
         document: list[dict[str, Any]] = run.json("nodes", "--snapshot", str(path), "--no-simulate", *words)
@@ -131,7 +131,7 @@ def check_cluster(card: Path, history: Path, run: Run) -> None:
 
 
 def check_history(card: Path, tmp_path: Path) -> None:
-    """The history of a card is one file that can be read without writing."""
+    """Check that the card's history is one file that opens in a read-only folder."""
     folder = tmp_path / "copy"
     folder.mkdir()
     copy = folder / "history.karptui"
@@ -149,8 +149,8 @@ def check_history(card: Path, tmp_path: Path) -> None:
         folder.chmod(0o700)
 
 
-def test_no_canary_is_left(tmp_path: Path) -> None:
-    """Every field that may hold a name is a word that can be found again, at the beginning and in a change."""
+def test_a_card_contains_none_of_the_planted_words(tmp_path: Path) -> None:
+    """A unique word is planted in every field that may hold a name, in the first state and in a later change."""
     canaries = Canaries()
     path = tmp_path / "zqname.karptui"
     writer = HistoryWriter(path, canaries.plant("~", "cluster"))
@@ -159,7 +159,7 @@ def test_no_canary_is_left(tmp_path: Path) -> None:
     writer.write_key(planted[0])
     writer.finish_key(at_ns)
     writer.write(planted[1])
-    # An invalid scheduler configuration cannot be opened, with and without pseudonyms.
+    # A planted word would make the scheduler configuration invalid, and then the history cannot be opened.
     readable = {name: value for name, value in SETTINGS.items() if name != "SCHEDULER_CONFIG"}
     for name, value in (("settings", readable), ("instanceTypes", TYPES)):
         writer.write_fact(at_ns, name, canaries.plant(value, name))
@@ -175,7 +175,7 @@ def test_no_canary_is_left(tmp_path: Path) -> None:
     writer.note_instant(at_ns + 5 * NS_PER_SECOND)
     writer.close()
     assert len(canaries.places) > 1000
-    assert len(canaries.left_in(contents(tmp_path))) > 500, "the search finds what is there"
+    assert len(canaries.left_in(contents(tmp_path))) > 500, "the planted words can be found in the original"
     folder = tmp_path / "card"
     assert main(["card", str(folder), "--snapshot", str(path)]) in (0, 1)
     assert len(list(folder.iterdir())) == 5
@@ -193,7 +193,7 @@ def changes_of(canaries: Canaries, at_ns: int) -> list[Change]:
     return changes
 
 
-def test_a_recording_becomes_a_card_of_one_moment(tmp_path: Path) -> None:
+def test_a_recording_gives_a_card_of_one_moment(tmp_path: Path) -> None:
     folder = tmp_path / "card"
     assert main(["card", str(folder), "--snapshot", a_file(tmp_path)]) in (0, 1)
     assert (folder / "recording.json.gz").exists()

@@ -1,4 +1,4 @@
-"""`karptui changes` over a recorded demo whose NodePool is edited while it plays."""
+"""`karptui changes` over a recorded demo in which a NodePool is edited."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return ten minutes of the demo; after five, its general NodePool is edited by argocd."""
+    """Record ten minutes of the demo; after five, argocd edits NodePool general."""
     path = tmp_path_factory.mktemp("history") / "demo.karptui"
     clock, passed = FrozenClock(BEGIN_NS), [0.0]
     recorder = Recorder(path, "demo", clock, monotonic=lambda: passed[0])
@@ -94,7 +94,7 @@ def test_json_has_every_kind_of_change(run: Run, history: Path) -> None:
     assert sum(row["came"] for row in rows if row["kind"] == "Pod") > 0
 
 
-def test_a_time_before_the_edit_lacks_it(run: Run, history: Path) -> None:
+def test_a_period_before_the_edit_does_not_list_it(run: Run, history: Path) -> None:
     out, _ = printed(run, "--snapshot", str(history), "--from", "14:00", "--to", "14:04", "-o", "json")
     assert [row for row in json.loads(out) if row["kind"] in ("NodePool", "Verdict")] == []
 
@@ -104,13 +104,13 @@ def test_filters_and_csv(run: Run, history: Path) -> None:
     assert (row["kind"], row["field"], row["after"]) == ("NodePool", "spec.weight", "77")
 
 
-def test_notes_tell_where_the_history_begins(run: Run, history: Path) -> None:
+def test_a_note_says_when_the_history_begins(run: Run, history: Path) -> None:
     _, err = printed(run, "--snapshot", str(history), "--from", "-2h")
     assert "the history begins at 2026-11-28 14:00:00Z: changes before are unknown" in err
     assert "costs are left out, because the history has no samples of them" in err
 
 
-def test_a_node_that_is_gone_is_explained_from_the_history(run: Run, history: Path) -> None:
+def test_a_removed_node_is_explained_from_the_history(run: Run, history: Path) -> None:
     with closing(History(history)) as opened:
         until_ns = opened.sessions()[-1].to_ns
         gone = {change.key for change in opened.changes(0, until_ns, ("NodeClaim",)) if change.is_deletion}
@@ -130,7 +130,7 @@ def test_a_node_that_is_gone_is_explained_from_the_history(run: Run, history: Pa
     assert "there is no node never-was" in run("explain", "node", "never-was", "--snapshot", str(history), status=2).err
 
 
-def test_the_verdict_names_an_edit_that_preceded_a_fault(run: Run, tmp_path: Path) -> None:
+def test_the_verdict_names_the_edit_before_a_fault(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "demo.karptui"
     clock, passed = FrozenClock(BEGIN_NS), [0.0]
     recorder = Recorder(path, "demo", clock, monotonic=lambda: passed[0])

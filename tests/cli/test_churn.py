@@ -1,4 +1,4 @@
-"""`karptui churn` over the demo cluster, and over a snapshot that goes round in circles."""
+"""`karptui churn` over the demo cluster, and over a snapshot with a node churn loop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ago(minutes: int) -> str:
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> str:
-    """Return a snapshot in which three nodes came and went within minutes, as events tell."""
+    """Return a snapshot whose events show three nodes that each lived only 15 minutes."""
     items = [a_pool_manifest() | {"metadata": {"name": "general", "labels": {"team": "web"}}}]
     for number, minutes in enumerate((60, 40, 20)):
         claim = f"general-{'abc'[number] * 5}"
@@ -33,7 +33,7 @@ def snapshot(tmp_path: Path) -> str:
     return str(written(tmp_path / "circles.json", {"kind": "List", "apiVersion": "v1", "items": items}))
 
 
-def test_a_loop_as_json(run: Run, snapshot: str) -> None:
+def test_a_churn_loop_as_json(run: Run, snapshot: str) -> None:
     document = run.json("churn", "--snapshot", snapshot, "--now", NOW)
     assert document["window"]["events_since"] == ago(60)
     assert document["window"]["observed_since"] is None
@@ -46,7 +46,7 @@ def test_a_loop_as_json(run: Run, snapshot: str) -> None:
     assert sum(document["chart"]["removed"]) == 3
 
 
-def test_one_by_one_as_csv(run: Run, snapshot: str) -> None:
+def test_nodeclaims_and_pools_as_csv(run: Run, snapshot: str) -> None:
     rows = run.csv("churn", "--snapshot", snapshot, "--now", NOW, "--pool", "general", "--filter", "lived<20m")
     assert [row["nodeclaim"] for row in rows] == ["general-ccccc", "general-bbbbb", "general-aaaaa"]
     assert {row["by_events"] for row in rows} == {"True"}

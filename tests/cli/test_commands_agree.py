@@ -1,6 +1,6 @@
-"""One fact has one figure: the same next command, destinations, counts, dollars and deadlines in commands and screens.
+"""Commands and screens agree on the next command, pod destinations, counts, costs and deadlines.
 
-A sample of the golden fleets and of the incidents in every run; all of them with ``--hypothesis-profile=thorough``.
+Every run tests a sample of the golden fleets and incidents, ``--hypothesis-profile=thorough`` all of them.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ FLEETS: Final = (
 )
 IS_THOROUGH: Final = hypothesis.settings.get_current_profile_name() == "thorough"
 EVERY_FLEET: Final = 60
-"""One of this many golden fleets is asked in a normal run, and these incidents: each takes half a second."""
+"""A normal run tests every 60th scenario of a golden fleet, and SMALL_INCIDENTS: each takes half a second."""
 SMALL_INCIDENTS: Final = (
     *("account-is-being-verified", "budget-that-cannot-be-counted", "min-values", "one-pod-stops-all"),
     *("repair-in-a-loop", "spot-quota", "static-pool-is-short", "two-karpenters"),
 )
-"""Failed launches, pending pods, blockers, repair, a static NodePool, and objects that two Karpenters claim."""
+"""Incidents with failed launches, pending pods, blockers, repair, a static NodePool, and two Karpenters."""
 COMMANDS: Final = {
     "nodes": "nodes",
     "pools": "pools",
@@ -63,20 +63,20 @@ COMMANDS: Final = {
     "policies": "policies --horizon 1h",
 }
 LOSSES: Final = {"zone": "zone", "capacity-type": "cap", "nodepool": "pool"}
-"""What ``drill`` takes away, one of each kind, and the value of ``nodes`` that names it."""
+"""Each kind of loss that ``drill`` simulates, and the key of ``nodes`` that holds its name."""
 SCREENS: Final = {"nodes": "1", "pools": "2", "claims": "3", "pending": "5", "budgets": "7", "advice": "0"}
-"""Keys of the screens whose rows a command of the same name prints."""
+"""Commands that print the rows of a screen, and the key that opens the screen."""
 ON_SCREENS: Final = (
     "no-leader-and-pods-it-could-not-help",
     "overlays-that-conflict",
 )
-"""Small incidents that have rows on each of these screens: pending pods, changed prices."""
+"""Small incidents with rows on each of these screens."""
 CENT: Final = 0.005
 _HOLDS: Final = ("POD_DND", "NODE_DND", "PDB", "BUDGET")
 
 
 class Answers:
-    """What the commands print of one snapshot, as JSON; each is asked once, when its answer is first read."""
+    """The commands' JSON output for one snapshot; each command runs once, when its attribute is first read."""
 
     def __init__(self, path: Path, folder: Path) -> None:
         self._path = path
@@ -102,7 +102,7 @@ class Answers:
     what_if: dict[str, Any] | None
 
     def __getattr__(self, name: str) -> Any:
-        """Ask the command of an attribute that has no value yet."""
+        """Run the command named by an attribute that has no value yet."""
         command = f"simulate --scenario {self._scenario}" if name == "what_if" else COMMANDS[name]
         if name == "drill":
             lost = {kind: node[key] for node in self.nodes for kind, key in LOSSES.items() if node[key]}
@@ -112,12 +112,12 @@ class Answers:
         return answer
 
     def ask(self, command: str) -> Any:
-        """Return what a command prints, None if it cannot answer."""
+        """Return a command's JSON output, or None if it prints nothing."""
         text = self.printed(command, "json")
         return json.loads(text) if text.strip() else None
 
     def printed(self, command: str, output: str) -> str:
-        """Return what a command prints in a format."""
+        """Return a command's output in a format."""
         out, err = io.StringIO(), io.StringIO()
         where = [str(self._path)] if command.startswith("simulate") else ["--snapshot", str(self._path), "--no-aws"]
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -127,7 +127,7 @@ class Answers:
 
 
 def contradictions(answers: Answers) -> Iterator[str]:
-    """Yield where two commands say different things of the same fact; nothing if pods were not read."""
+    """Yield each contradiction between two commands; none if pods were not read."""
     if not answers.next:
         return
     yield from _next_command(answers)
@@ -141,7 +141,7 @@ def contradictions(answers: Answers) -> Iterator[str]:
 
 
 def _next_command(answers: Answers) -> Iterator[str]:
-    """The verdict's next command is that of ``next``; it names none if kinds were not read that then count as none."""
+    """The verdict and ``next`` name the same next command; the verdict may leave it out if kinds were not read."""
     report = answers.next["next"]
     acting = report["then"] if report["waits_for"] else report
     commands = acting["commands"] if acting is not None else []
@@ -159,7 +159,7 @@ def _next_command(answers: Answers) -> Iterator[str]:
 
 
 def _counts(answers: Answers) -> Iterator[str]:
-    """The nodes are as many everywhere."""
+    """All commands count the same number of nodes."""
     rows = len(answers.nodes)
     by_pool = sum(item["nodes"] + item["starting"] for item in answers.capacity)
     if rows != by_pool:
@@ -184,7 +184,7 @@ def _counts(answers: Answers) -> Iterator[str]:
 
 
 def _dollars(result: Answers) -> Iterator[str]:
-    """What the nodes cost now is one sum, and Forward's without the nodes that it names."""
+    """All commands show the same cost of the nodes; forward excludes the nodes that it names as assumptions."""
     total = sum(node["price_per_hour"] or 0.0 for node in result.nodes)
     by_pool = sum(item["price_per_hour"] or 0.0 for item in result.capacity)
     if abs(total - by_pool) > CENT:
@@ -196,7 +196,7 @@ def _dollars(result: Answers) -> Iterator[str]:
         yield f"$/h of NodePools: nodes {managed:.4f}, pools {in_pools:.4f}"
     now = result.forward["series"][0] if result.forward is not None else None
     assumed = " ".join(result.forward["assumptions"]) if result.forward is not None else ""
-    # Forward names reserved nodes, which it counts as almost free, and prices that NodeOverlays change.
+    # Forward counts reserved nodes as almost free, and ignores price changes by NodeOverlays; it reports both.
     free = {"reserved"} if "reserved nodes count as almost free" in assumed else set()
     if "NodeOverlays change prices" in assumed and result.has_overlays:
         return
@@ -204,13 +204,13 @@ def _dollars(result: Answers) -> Iterator[str]:
         node["price_per_hour"] for node in result.nodes if node["node_claim"] is not None and node["cap"] not in free
     ]
     claimed = sum(price or 0.0 for price in prices)
-    # Forward names the spot nodes of unknown price, which it counts at the on-demand price.
+    # Forward counts spot nodes without a known price at the on-demand price, and reports their number.
     if now is not None and None not in prices and not now["unpriced"] and abs(now["pricePerHour"] - claimed) > CENT:
         yield f"$/h now: nodes {claimed:.4f} without unmanaged ones, forward {now['pricePerHour']:.4f}"
 
 
 def _held(answers: Answers) -> Iterator[str]:
-    """Several nodes together hold no more than they hold one by one."""
+    """The cost held by a group of nodes is at most the sum of the costs held by each node."""
     singles = sum(node["heldPricePerHour"] or 0.0 for node in answers.nodes)
     together = sum(element["held_per_hour"] or 0.0 for element in answers.capacity)
     if together > singles + CENT:
@@ -221,12 +221,12 @@ def _held(answers: Answers) -> Iterator[str]:
 
 
 def _destinations(answers: Answers) -> Iterator[str]:
-    """Pending pods land where ``simulate`` puts them."""
+    """``next`` removes the nodes that ``simulate`` removes, and ``pending`` names its destinations of pods."""
     decided = answers.ask("simulate --disruption")
     report = answers.next["next"]
     for item in decided["disruption"]:
         if item["name"] == report["method"] and report["commands"]:
-            names = {row["node_claim"]: row["name"] for row in answers.nodes}  # simulate names some by their NodeClaim
+            names = {row["node_claim"]: row["name"] for row in answers.nodes}  # simulate may print the NodeClaim's name
             simulated = [
                 sorted(names.get(name, name) for name in command["candidates"]) for command in item["commands"]
             ]
@@ -251,7 +251,7 @@ def _destinations(answers: Answers) -> Iterator[str]:
 
 
 def _deadlines(answers: Answers) -> Iterator[str]:
-    """What ends a hold by itself ends when Blockers says so, or when Claims says that the NodeClaim ends."""
+    """A blocker's end time in the verdict is one that Blockers shows, or a deadline that Claims shows."""
     untils = {_seconds(blocker["until"]) for blocker in answers.blockers if blocker["until"]}
     for claim in answers.claims:
         grace = claim["termination_grace_seconds"]
@@ -264,7 +264,7 @@ def _deadlines(answers: Answers) -> Iterator[str]:
 
 
 def _remedies(answers: Answers) -> Iterator[str]:
-    """A remedy frees nodes of its blockers, saves no more than they hold, and has a time only by a forecast."""
+    """A remedy frees only nodes of its blockers, saves at most what they hold, and has a wait only if forecast."""
     held = {node["name"]: node["heldPricePerHour"] for node in answers.nodes}
     for item in answers.remedies or ():
         name, freed = f"{item['group']}, {item['remedy']}", item["freed_nodes"]
@@ -277,7 +277,7 @@ def _remedies(answers: Answers) -> Iterator[str]:
         if "at once" in item["says"] or (item["is_forecast"] and freed and not item["wait_seconds"]):
             yield f"{name}: {item['says']}"
         amounts = [held.get(node) for node in freed]
-        # Once pods have ended a node needs no replacement: that may save more than it holds.
+        # Once its pods have ended, a node needs no replacement: that may save more than the node holds.
         if item["is_forecast"] or item["wait_seconds"] or None in amounts:
             continue
         together = sum(amount or 0.0 for amount in amounts)
@@ -286,7 +286,7 @@ def _remedies(answers: Answers) -> Iterator[str]:
 
 
 def _room(answers: Answers) -> Iterator[str]:
-    """Drill, Packing and Headroom have the nodes of Nodes, and Headroom agrees with Pending on pods without a place."""
+    """Drill, Packing and Headroom know the same nodes as Nodes; Headroom has no room for unschedulable pods."""
     rows = {item["name"]: item for item in answers.nodes}
     for node in answers.drill or ():
         kind, _, name = node["without"].partition("=")
@@ -299,7 +299,7 @@ def _room(answers: Answers) -> Iterator[str]:
         result = row.get("cpu_requested_millis"), row.get("pool") or ""
         if (asked, node["pool"] or "") != result:
             yield f"{node['name']}: packing {asked} of {node['pool']}, nodes {result}"
-    # A further pod of a StatefulSet has volumes of its own.
+    # One more pod of a StatefulSet has its own volumes, so it may fit although the pending ones do not.
     unplaced = [row for row in answers.pending if row["turn"] == "no place" and not row["places"]]
     places = {row["owner"]: row["count"] for row in unplaced if not row["owner"].startswith("StatefulSet/")}
     for node in answers.headroom or ():
@@ -310,7 +310,7 @@ def _room(answers: Answers) -> Iterator[str]:
 
 
 async def contradictions_on_screens(answers: Answers, path: Path, folder: Path) -> AsyncIterator[str]:
-    """Yield where a screen of the app shows other values than the command of its name, or another verdict."""
+    """Yield each difference between a screen and the command of the same name, or between their verdicts."""
     snapshot = SnapshotReader().read([path], keeps_manifests=True)
     source, config = SnapshotSource(snapshot), Config()
     clock = FrozenClock(snapshot.captured_at_ns)
@@ -337,7 +337,7 @@ async def contradictions_on_screens(answers: Answers, path: Path, folder: Path) 
 
 
 def _table(text: str) -> set[tuple[str, ...]]:
-    """Return the words of each row; screens and commands may sort rows differently."""
+    """Return the set of rows, as words: screens and commands may sort rows differently."""
     return {tuple(line.split()) for line in text.splitlines()[1:]}
 
 
@@ -354,7 +354,7 @@ def _answered(snapshot: Mapping[str, Any], folder: Path, at: Path) -> Answers:
 
 
 @pytest.mark.parametrize("path", FLEETS, ids=lambda path: path.name.partition(".")[0])
-def test_golden_fleets(path: Path, tmp_path: Path) -> None:
+def test_commands_agree_on_golden_fleets(path: Path, tmp_path: Path) -> None:
     wrong = {}
     for scenario in list(scenarios(path))[:: 1 if IS_THOROUGH else EVERY_FLEET]:
         snapshot = scenario["snapshot"]
@@ -366,16 +366,16 @@ def test_golden_fleets(path: Path, tmp_path: Path) -> None:
     assert wrong == {}
 
 
-# Two Nodes of one instance are two rows of Nodes, and one node of a forecast.
+# Two Nodes of one instance are two rows of `nodes`, but one node in a forecast.
 @pytest.mark.parametrize(
     "name", sorted(INCIDENTS.keys() - {"two-nodes-for-one-instance"}) if IS_THOROUGH else SMALL_INCIDENTS
 )
-def test_incidents(name: str, tmp_path: Path) -> None:
+def test_commands_agree_on_incidents(name: str, tmp_path: Path) -> None:
     path = written(tmp_path / "snapshot.json", INCIDENTS[name].snapshot())
     assert list(contradictions(Answers(path, tmp_path))) == []
 
 
-def test_policies_as_they_are_end_as_forward_does(tmp_path: Path) -> None:
+def test_current_policies_end_like_forward(tmp_path: Path) -> None:
     path = written(tmp_path / "snapshot.json", INCIDENTS["fine-evening-scale-down"].snapshot())
     answers = Answers(path, tmp_path)
     assert answers.forward is not None

@@ -1,4 +1,4 @@
-"""Comma-separated values of commands that print rows: the header is there without rows, and names what is there."""
+"""CSV output of commands that print rows: the header has JSON's keys, and is printed even without rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_the_header_has_the_keys_of_json_without_rows_too(
+def test_the_header_has_the_keys_of_json_even_without_rows(
     command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     document = json.loads(printed(capsys, *command, "--demo", "-o", "json"))
@@ -58,5 +58,5 @@ def test_the_header_has_the_keys_of_json_without_rows_too(
     ([{"node": "a", "price": None}, {"node": "b", "price": 0.5}], "node=a price=; node=b price=0.5"),
     (["a\x07"], "a␇"),
 ])  # fmt: skip
-def test_a_cell(value: object, text: object) -> None:
+def test_values_as_csv_cells(value: object, text: object) -> None:
     assert cell(value) == text

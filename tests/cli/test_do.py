@@ -1,4 +1,4 @@
-"""`karptui do` and `karptui audit`, on the demo and on a server whose answers are given."""
+"""`karptui do` and `karptui audit`, on the demo and on a fake API server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def demo() -> dict[str, str]:
-    """Names of objects of the demo."""
+    """Objects of the demo, by role."""
     from karptui.clock import SystemClock
     from karptui.sources.source import Mailbox
 
@@ -58,7 +58,7 @@ def lines(audit: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in audit.read_text().splitlines()] if audit.exists() else []
 
 
-def test_by_default_the_server_tries_it_out_and_nothing_changes(demo: dict[str, str], audit: Path, run: Run) -> None:
+def test_without_yes_an_action_is_only_a_server_dry_run(demo: dict[str, str], audit: Path, run: Run) -> None:
     output, error = run("do", "cordon", demo["node"], "--horizon", "1m", *ALLOWED)
     assert output.startswith(f"cordon Node {demo['node']}\n  request: PATCH /api/v1/nodes/{demo['node']}?")
     assert "    spec.unschedulable: (none) → true\n" in output
@@ -69,7 +69,7 @@ def test_by_default_the_server_tries_it_out_and_nothing_changes(demo: dict[str, 
     assert not lines(audit)
 
 
-def test_it_is_carried_out_recorded_and_watched(demo: dict[str, str], audit: Path, run: Run) -> None:
+def test_with_yes_an_action_is_carried_out_audited_and_watched(demo: dict[str, str], audit: Path, run: Run) -> None:
     words = ["--yes", "--reason", "drain\x1b[2J tonight", "--horizon", "1m", *ALLOWED]
     output, _ = run("do", "cordon", demo["node"], *words)
     assert f"✔ done: cordon Node {demo['node']}" in output
@@ -84,7 +84,7 @@ def test_it_is_carried_out_recorded_and_watched(demo: dict[str, str], audit: Pat
     assert row["diff"] == [{"field": "spec.unschedulable", "before": None, "after": True}]
 
 
-def test_a_removal_needs_its_name(demo: dict[str, str], audit: Path, run: Run) -> None:
+def test_a_removal_needs_confirmation_by_name(demo: dict[str, str], audit: Path, run: Run) -> None:
     words = ["do", "delete", demo["claim"], "--yes", "--reason", "x", "--horizon", "1m", "--wait", "0s", *ALLOWED]
     output, error = run(*words, status=2)
     assert f"it removes something: --confirm {demo['claim']} is needed as well; nothing was changed" in error
@@ -94,7 +94,7 @@ def test_a_removal_needs_its_name(demo: dict[str, str], audit: Path, run: Run) -
     assert [line["phase"] for line in lines(audit)] == ["before", "after"]
 
 
-def test_an_edited_nodepool_is_applied_and_undone_by_a_command(demo: dict[str, str], tmp_path: Path, run: Run) -> None:
+def test_apply_previews_an_edited_nodepool_and_its_undo_command(demo: dict[str, str], tmp_path: Path, run: Run) -> None:
     file = written(tmp_path / "pool.yaml", demo["pool"])
     output = run("do", "apply", "-f", str(file), "--horizon", "1m", *ALLOWED).out
     assert "application/apply-patch+yaml" in output
@@ -102,13 +102,13 @@ def test_an_edited_nodepool_is_applied_and_undone_by_a_command(demo: dict[str, s
     assert '"weight":100' in next(line for line in output.splitlines() if "undo: echo" in line)
 
 
-def test_an_object_that_does_not_exist_is_a_refusal(run: Run) -> None:
+def test_an_action_on_a_missing_object_is_refused(run: Run) -> None:
     output, error = run("do", "cordon", "nothing", *ALLOWED, status=1)
     assert "✖ the server refuses it (404): it does not exist" in output
     assert "--yes" not in error
 
 
-def test_without_the_flag_a_cluster_gets_no_request_but_reads_and_access_reviews(
+def test_without_the_flag_karptui_sends_only_reads_and_access_reviews(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("karptui.cli.loading._GRACE_SECONDS", 1)
@@ -127,7 +127,7 @@ def test_without_the_flag_a_cluster_gets_no_request_but_reads_and_access_reviews
     assert posted <= {"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"}
 
 
-def test_a_line_that_cannot_be_read_is_counted(audit: Path, run: Run) -> None:
+def test_unreadable_audit_lines_are_counted(audit: Path, run: Run) -> None:
     audit.write_text("{}\n\n[1\n")
     output, error = run("audit", "-o", "json", status=1)
     assert json.loads(output) == []

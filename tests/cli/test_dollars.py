@@ -1,4 +1,4 @@
-"""`karptui capacity --by namespace|owner|label=KEY`, and the multiplier and surcharge of the configuration."""
+"""`karptui capacity --by namespace|owner|label=KEY`, and the configured price multiplier and node surcharge."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ MINUTE_NS = 60_000_000_000
 MONEY = ("price", "cost", "saves_per_hour", "savings", "held_per_hour", "most_per_hour", "mostperhour")
 COUNTS = ("unpriced", "nodes_without_price")
 WAITING = str(Path(__file__).resolve().parent.parent / "data" / "stories-c-d.json")
-"""A snapshot with pods that get nodes."""
+"""A snapshot with pods for which Karpenter launches nodes."""
 MULTIPLIER, SURCHARGE = 0.5, 0.125
 
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return four minutes of the demo, and two more after a pause of six."""
+    """Record four minutes of the demo, and two more after a pause of six."""
     path = demo_history(tmp_path_factory, 240)
     record_demo(path, 120, begin_ns=BEGIN_NS + 10 * MINUTE_NS)
     return path
 
 
 @pytest.mark.parametrize("by", ["namespace", "owner", "label=app"])
-def test_the_rows_add_up_to_the_capacity(by: str, history: Path, run: Run) -> None:
+def test_the_rows_sum_to_the_cost_of_the_capacity(by: str, history: Path, run: Run) -> None:
     args = ("capacity", "--snapshot", str(history), "--at", "14:03")
     whole = sum(row["price_per_hour"] or 0.0 for row in run.json(*args))
     rows = run.json(*args, "--by", by)
@@ -44,7 +44,7 @@ def test_the_rows_add_up_to_the_capacity(by: str, history: Path, run: Run) -> No
     assert sum(row["percent"] for row in rows) == pytest.approx(100)
 
 
-def test_a_recorded_time_is_averaged_and_its_pause_counted(history: Path, run: Run) -> None:
+def test_a_recorded_period_is_averaged_and_its_gaps_are_reported(history: Path, run: Run) -> None:
     args = ["capacity", "--snapshot", str(history), "--by", "namespace", "--from", "14:00", "--to", "14:12"]
     rows = run.json(*args, "--step", "2m")
     assert {len(row["moments"]) for row in rows} == {3}
@@ -71,7 +71,7 @@ def test_the_history_of_a_context_is_read_without_a_connection(tmp_path: Path, r
 
 @pytest.fixture(scope="module")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a recording whose instance types have prices, and of which Karpenter would replace nodes."""
+    """Return a recording with priced instance types and nodes that Karpenter would replace."""
     document = next(documents("consolidation"))
     folder = tmp_path_factory.mktemp("recording")
     types = folder / f"{document['catalog']}.gz"
@@ -86,7 +86,7 @@ def scenario(tmp_path: Path) -> str:
 
 
 def dollars(value: object, path: str = "") -> Iterator[tuple[str, float]]:
-    """Yield the amounts of an answer by where they stand."""
+    """Yield each amount of a JSON document with its path."""
     if isinstance(value, dict):
         for key, result in value.items():
             yield from dollars(result, f"{path}.{key}")
@@ -116,7 +116,7 @@ def answer(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     "blockers SNAPSHOT --no-simulation", "pending --snapshot WAITING", "explain pod trino/worker-0 --snapshot STORY",
     "explain node node-000 --snapshot SNAPSHOT", "simulate SNAPSHOT --scenario SCENARIO --replay next",
 ])  # fmt: skip
-def test_a_discount_is_taken_off_every_price(
+def test_a_multiplier_below_one_lowers_every_price(
     words: str, snapshot: str, story: str, scenario: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {"SNAPSHOT": snapshot, "STORY": story, "WAITING": WAITING, "SCENARIO": scenario}
@@ -146,13 +146,13 @@ def test_without_pricing_nothing_has_a_price(words: str, capsys: pytest.CaptureF
     assert list(dollars(answer(capsys, *words.split(), "--disable-pricing"))) == []
 
 
-def test_what_karpenter_decides_by_stays_as_it_is(snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_multiplier_and_surcharge_do_not_change_decisions(snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
     listed = answer(capsys, "simulate", snapshot, "--disruption")
     configured(f"price_multiplier = {MULTIPLIER}\nnode_surcharge_per_hour = {SURCHARGE}")
     assert answer(capsys, "simulate", snapshot, "--disruption") == listed
 
 
-def test_flags_count_before_the_configuration(snapshot: str, scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_flags_override_the_configuration(snapshot: str, scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("simulate", snapshot, "--scenario", scenario)
     listed = answer(capsys, *asked)["before"]["pricePerHour"]
     configured("price_multiplier = 3")

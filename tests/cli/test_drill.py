@@ -1,4 +1,4 @@
-"""`karptui drill`: what is left when a zone, a capacity type or a NodePool goes away."""
+"""`karptui drill`: the outcome of losing a zone, a capacity type or a NodePool."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ON_DEMAND = "capacity-type=on-demand"
 
 
 @pytest.fixture(autouse=True)
-def _answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _cached_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     answer_once(monkeypatch, "karptui.studies.drill.drill", drill)
 
 
@@ -27,7 +27,7 @@ def printed(run: Run, *words: str, status: int = 0) -> str:
     return run("drill", "--demo", *words, status=status).out
 
 
-def test_each_loss_has_a_row_below_the_answer(run: Run) -> None:
+def test_each_loss_has_a_row_below_the_summary(run: Run) -> None:
     answer, _, heads, *rows, _, hint = printed(run).splitlines()
     assert answer.startswith("demo: without NodePool general 257 pods stay pending")
     assert heads.split()[0] == "WITHOUT"
@@ -35,7 +35,7 @@ def test_each_loss_has_a_row_below_the_answer(run: Run) -> None:
     assert hint == "karptui drill --without nodepool=general shows which pods stay pending, and why"
 
 
-def test_losses_that_are_named_are_told_at_length(run: Run) -> None:
+def test_losses_named_by_flags_are_described_in_detail(run: Run) -> None:
     lines = printed(run, "--without", ZONE, "--without", ON_DEMAND).splitlines()
     assert [line.partition(" pods")[0] for line in lines if line.startswith("demo")] == [
         "demo: without zone us-east-1a 151",
@@ -44,7 +44,7 @@ def test_losses_that_are_named_are_told_at_length(run: Run) -> None:
     assert "    edge, runners, trino" in lines
 
 
-def test_json_and_csv_say_the_same(run: Run) -> None:
+def test_json_and_csv_have_the_same_rows(run: Run) -> None:
     words = [word for loss in (ZONE, ON_DEMAND, "nodepool=edge") for word in ("--without", loss)]
     documents = json.loads(printed(run, *words, "-o", "json"))
     rows = list(csv.DictReader(io.StringIO(printed(run, *words, "-o", "csv"))))
@@ -67,7 +67,7 @@ def test_rows_are_filtered_and_sorted(run: Run) -> None:
     assert losses == table == [line.partition(",")[0] for line in lines]
 
 
-def test_pods_that_stay_pending_fail_where_asked(run: Run) -> None:
+def test_fail_on_pending_exits_with_3_if_pods_stay_pending(run: Run) -> None:
     words = ["--without", ON_DEMAND, "-o", "csv"]
     printed(run, *words)
     printed(run, "--without", "zone=us-east-1b", "--fail-on", "pending")
@@ -75,7 +75,7 @@ def test_pods_that_stay_pending_fail_where_asked(run: Run) -> None:
     assert f"karptui drill: --fail-on pending: {ON_DEMAND}: 31 pods are unschedulable" in error
 
 
-def test_of_several_clusters_the_one_without_the_lost_zone_is_named(run: Run, tmp_path: Path) -> None:
+def test_each_cluster_without_the_lost_zone_is_named(run: Run, tmp_path: Path) -> None:
     names = ("left", "right")
     files = [a_file(tmp_path, name=name, objects=[]) for name in names]
     error = run("drill", "--snapshots", *files, "--without", ZONE, status=1).err

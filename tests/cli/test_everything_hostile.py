@@ -1,4 +1,4 @@
-"""Whatever a cluster's objects are called: tables and CSV hold nothing a terminal acts on, JSON is ASCII."""
+"""Hostile names in a cluster: tables and CSV contain no terminal control sequences, and JSON is ASCII."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from tests.cli.conftest import Run
 from tests.troubled_cluster import troubles_document
 
 EVERYTHING: Final = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\u202e\u200b\u2066\ufeff"
-"""OSC 52 (which writes the clipboard), CSI, the CSI of C1, direction overrides, characters without a width."""
+"""OSC 52 (writes the clipboard), CSI, the C1 form of CSI, direction overrides, and zero-width characters."""
 CODES: Final = re.compile(r"[-+.\d]+[a-zA-Z%]*|\d{4}-\d\d-\d\dT.*")
-"""Quantities, numbers, durations and instants: an object with another text there is not read at all."""
+"""Quantities, numbers, durations and timestamps: an object with another text there cannot be read at all."""
 TEXT: Final = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe a\nb\r\tc\x9b31mred[bold]x[/]\U0001f600é"
 NAMED: Final = frozenset({"Pod", "Node", "NodePool", "NodeClaim", "EC2NodeClass", "PersistentVolumeClaim", "Event"})
 FORMS: Final = ("table", "json", "csv")
@@ -40,7 +40,7 @@ SOLVED: Final = (*PROSE, "scenario", "yaml", "patch")
 
 
 def hostile() -> dict[str, Any]:
-    """Return the troubles with a hostile text behind names and in messages; pods hold nodes."""
+    """Return the troubles snapshot with hostile text appended to names and in messages; pods block nodes."""
     document = json.loads(json.dumps(troubles_document()))
     names = {manifest["metadata"]["name"] for manifest in document["objects"] if manifest["kind"] in NAMED}
 
@@ -59,7 +59,7 @@ def hostile() -> dict[str, Any]:
 
 
 def hostile_everywhere() -> dict[str, Any]:
-    """Return the troubles with hostile text in every field and map of text; names stay alike where they refer."""
+    """Return the troubles snapshot with hostile text in every text field and map; references still match."""
     kept = {"apiVersion", "kind", "operator", "effect", "key", "type", "status", "phase", "op"}
 
     def changed(value: Any, field: str = "") -> Any:
@@ -78,7 +78,7 @@ def hostile_everywhere() -> dict[str, Any]:
 
 
 def harmless(text: str, *, is_json: bool) -> bool:
-    """Whether nothing in a text is acted on by a terminal."""
+    """Return whether a terminal would act on nothing in a text."""
     if is_json:
         return text.isascii() and all(char >= " " or char == "\n" for char in text)
     return not [char for char in text if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") and char != "\n"]
@@ -86,12 +86,12 @@ def harmless(text: str, *, is_json: bool) -> bool:
 
 @pytest.fixture(scope="module", params=[hostile, hostile_everywhere], ids=["names", "everywhere"])
 def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a snapshot of hostile text: behind names that are there all the same, or in every field."""
+    """Write a snapshot with hostile text (after names, or in every field), and return its path."""
     return str(written(tmp_path_factory.mktemp("hostile") / "hostile.json", request.param()))
 
 
 def lines(command: str, file: str) -> list[list[str]]:
-    """Return the command lines of a command, in every form."""
+    """Return the command lines of a command, one for each output format."""
     forms = [["-o", form] for form in FORMS]
     if command == "audit":
         return [[command, hostile_audit(file), *form] for form in forms]
@@ -132,7 +132,7 @@ def lines(command: str, file: str) -> list[list[str]]:
 
 
 def hostile_audit(file: str) -> str:
-    """Write an audit file of hostile text, and return it."""
+    """Write an audit file with hostile text, and return its path."""
     path = Path(file).with_suffix(".audit")
     texts = dict.fromkeys(("context", "server", "user", "action", "method", "path", "reason", "time"), EVERYTHING)
     names = dict.fromkeys(("kind", "namespace", "name", "uid"), EVERYTHING)
@@ -144,7 +144,7 @@ def hostile_audit(file: str) -> str:
 
 
 def hostile_history(file: str) -> str:
-    """Write a snapshot as a history: half its objects first, then each of them changed, and marks; return the file."""
+    """Write a snapshot as a history in which every object changes, with marks, and return its path."""
     path = Path(file).with_suffix(".karptui")
     if path.exists():
         return str(path)
@@ -172,7 +172,7 @@ def hostile_history(file: str) -> str:
 
 
 def recommended(file: str) -> str:
-    """Write a KRR result for the pods of a snapshot, and return the file."""
+    """Write a KRR result for a snapshot's pods, and return its path."""
     scans = [
         {
             "object": {
@@ -191,7 +191,7 @@ def recommended(file: str) -> str:
 
 
 def applied(file: str) -> str:
-    """Write the NodePools of a snapshot as manifests, and return the file."""
+    """Write a snapshot's NodePools as manifests, and return their path."""
     whole = json.loads(Path(file).read_text())["objects"]
     path = Path(file).parent / "pools.yaml"
     path.write_text(yaml.safe_dump_all([item for item in whole if item["kind"] == "NodePool"]))
@@ -199,7 +199,7 @@ def applied(file: str) -> str:
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("record", "completion", "mcp", "watch")])
-def test_nothing_hostile_is_printed(
+def test_hostile_text_is_printed_escaped(
     command: str, file: str, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
     is_everywhere = "everywhere" in request.node.name
@@ -216,9 +216,9 @@ def test_nothing_hostile_is_printed(
         if words[-1] == "json":
             for line in out.splitlines() if command == "simulate" else [out]:
                 json.loads(line)
-        # What keeps a node cannot be taken away here so that the node goes; a card is a folder; do refuses a snapshot.
+        # No remedy frees a node here, a card is a folder, and do refuses a snapshot: these print no rows.
         is_empty = (command == "remedies" and "remed" in err) or command in ("card", "do")
-        assert out or is_empty or words[-1] == "csv", "without rows CSV has no header"
+        assert out or is_empty or words[-1] == "csv", "CSV output has rows"
 
 
 def test_an_unknown_capacity_type_is_printed_cleaned(tmp_path: Path, run: Run) -> None:
@@ -246,7 +246,7 @@ def test_a_recording_on_standard_output_is_ascii(tmp_path: Path, capsys: pytest.
     assert harmless(err, is_json=False)
 
 
-def test_commands_print_in_one_place() -> None:
+def test_only_the_streams_module_prints() -> None:
     folder = Path(karptui.cli.__file__).parent
     direct = re.compile(r"\bprint\(|std(?:out|err)(?:\.buffer)?\.write|sys\.stdout[,)]")
     names = {path.name for path in folder.glob("*.py") if direct.search(path.read_text())}

@@ -1,4 +1,4 @@
-"""`karptui headroom`: how many more of a pod fit."""
+"""`karptui headroom`: the number of additional pods that fit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ spec:
 
 
 @pytest.fixture(autouse=True)
-def _answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _cached_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     answer_once(monkeypatch, "karptui.studies.headroom.headroom", headroom)
 
 
@@ -39,7 +39,7 @@ def printed(run: Run, *words: str, status: int = 0) -> str:
     return run("headroom", "--demo", *words, status=status).out
 
 
-def test_one_pod_is_told_with_each_nodepool(run: Run) -> None:
+def test_one_pod_is_described_with_each_nodepool(run: Run) -> None:
     answer, asks, *rest = printed(run, FRONT).splitlines()
     assert answer.startswith(
         f"demo: 383 more pods like {FRONT} start on ready nodes; from pod 334 on, Karpenter launches"
@@ -59,7 +59,7 @@ def test_one_pod_is_told_with_each_nodepool(run: Run) -> None:
     ]
 
 
-def test_json_and_csv_say_the_same(run: Run) -> None:
+def test_json_and_csv_have_the_same_rows(run: Run) -> None:
     words = (POSTGRES, "--most", "100")
     [document] = json.loads(printed(run, *words, "-o", "json"))
     [row] = csv.DictReader(io.StringIO(printed(run, *words, "-o", "csv")))
@@ -68,7 +68,7 @@ def test_json_and_csv_say_the_same(run: Run) -> None:
     assert max(document["startAtOnce"], document["beforeNode"]) < document["beforeLimits"]
 
 
-def test_a_made_up_pod_and_a_manifest_fit_alike(run: Run, tmp_path: Path) -> None:
+def test_requests_and_an_equal_manifest_have_the_same_headroom(run: Run, tmp_path: Path) -> None:
     file = written(tmp_path / "fresh.yaml", MANIFEST)
     words = ("--most", "200", "-o", "json")
     [made_up] = json.loads(printed(run, "--requests", "cpu=2,memory=8Gi", *words))
@@ -79,14 +79,14 @@ def test_a_made_up_pod_and_a_manifest_fit_alike(run: Run, tmp_path: Path) -> Non
     ]
 
 
-def test_fewer_than_asked_fails(run: Run) -> None:
+def test_at_least_exits_with_3_if_fewer_pods_fit(run: Run) -> None:
     printed(run, "Deployment/payments/settle", "--most", "5", "--at-least", "1", "-o", "csv", status=3)
     printed(run, FRONT, "--most", "100", "--at-least", "100", "-o", "csv")
     error = run("headroom", "--demo", POSTGRES, "--most", "100", "--at-least", "80", status=3).err
     assert f"karptui headroom: --at-least 80: {POSTGRES}: 74 fit" in error
 
 
-def test_more_are_tried_if_more_are_asked_for(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_least_raises_the_number_of_pods_tried(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.studies.headroom.MOST", 10)
     limited = written(tmp_path / "limited.yaml", CASE.read_text().replace("weight: 10\n", 'limits: {cpu: "16"}\n'))
     words = ("headroom", "--snapshot", str(limited), "--no-aws", "--requests", "cpu=1,memory=1Gi", "-o", "json")
@@ -99,7 +99,7 @@ def test_more_are_tried_if_more_are_asked_for(run: Run, tmp_path: Path, monkeypa
     assert totals == {1: (10, True), 15: (15, True), 16: (15, False)}
 
 
-def test_a_made_up_pod_has_tolerations_and_a_node_selector(run: Run) -> None:
+def test_a_pod_given_by_flags_has_tolerations_and_a_node_selector(run: Run) -> None:
     words = ["headroom", "--demo", "--most", "3", "--requests", "cpu=100m", "-o", "json"]
     zone = ["--node-selector", "karpenter.sh/nodepool=edge"]
     (kept,) = json.loads(run(*words, *zone).out)
@@ -107,7 +107,7 @@ def test_a_made_up_pod_has_tolerations_and_a_node_selector(run: Run) -> None:
     assert (kept["beforeLimits"], tolerated["beforeLimits"]) == (0, 3)
 
 
-def test_a_nodepool_is_asked_with_its_limits(run: Run) -> None:
+def test_headroom_of_a_nodepool_names_its_limits(run: Run) -> None:
     document = run.json("headroom", "NodePool/trino", "--demo", "--most", "20")
     assert {pool["nodePool"] for item in document for pool in item["nodePools"]} == {"trino"}
     result = run("headroom", "NodePool/trino", "--demo", "--most", "20", "--at-least", "20", status=3)

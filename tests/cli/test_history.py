@@ -1,4 +1,4 @@
-"""`karptui history` over a recorded demo: samples, counts, pauses and refusals."""
+"""`karptui history` over a recorded demo: samples, counts, gaps and refused launches."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.histories import BEGIN_NS, demo_history, record_demo
 
 MINUTE_NS = 60 * NS_PER_SECOND
 AGAIN_NS = BEGIN_NS + 20 * MINUTE_NS
-"""When the second recording begins, ten minutes after the end of the first."""
+"""Start of the second recording, ten minutes after the end of the first."""
 OFFERING = "g5.2xlarge/us-east-1a/on-demand"
 
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return ten minutes of the demo, a pause of ten minutes, and three minutes more."""
+    """Record ten minutes of the demo, pause for ten minutes, and record three more."""
     path = demo_history(tmp_path_factory, 600)
     record_demo(path, 180, begin_ns=AGAIN_NS)
     minutes = [*range(1, 11), 21, 22, 23]
@@ -76,7 +76,7 @@ def test_launches_and_removals_of_the_demo_are_counted_by_reason(run: Run, histo
         assert sum(row[name] for row in by_minute) == whole[name], name
 
 
-def test_a_pause_is_a_gap_and_no_zero(run: Run, history: Path) -> None:
+def test_a_pause_is_a_gap_instead_of_zeros(run: Run, history: Path) -> None:
     result = rows(run, history, "--from", "14:00", "--step", "5m")
     pause = next(row for row in result if row["from"].startswith("2026-11-28T14:15"))
     assert (pause["isRecorded"], pause["nodes"], pause["pricePerHour"]) == (False, None, None)
@@ -87,7 +87,7 @@ def test_a_pause_is_a_gap_and_no_zero(run: Run, history: Path) -> None:
     assert set(line.split()[2:]) == {"n/a"}
 
 
-def test_nodepools_are_rows_of_their_own(run: Run, history: Path) -> None:
+def test_pools_adds_a_row_for_each_nodepool(run: Run, history: Path) -> None:
     result = rows(run, history, "--from", "14:00", "--to", "14:10", "--step", "10m", "--pools")
     assert result[0]["pool"] is None
     general = next(row for row in result if row["pool"] == "general")
@@ -98,7 +98,7 @@ def test_nodepools_are_rows_of_their_own(run: Run, history: Path) -> None:
     assert alone == general
 
 
-def test_the_table_has_charts_and_sums_above_and_at_most_24_rows(run: Run, history: Path) -> None:
+def test_charts_and_sums_are_above_a_table_of_at_most_24_rows(run: Run, history: Path) -> None:
     out = run("history", "--snapshot", str(history)).out
     above, _, table = out.partition("\n\n")
     assert above.splitlines()[0].startswith("nodes  ")

@@ -1,4 +1,4 @@
-"""The version whose rules decide: the snapshot's, or the one that a flag names."""
+"""Commands use the rules of the snapshot's Karpenter version, or of the version given by a flag."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_snapshots_of_two_versions_in_one_call(run: Run, tmp_path: Path) -> None
     assert text == ""
 
 
-def test_a_flag_outweighs_the_snapshot(run: Run, tmp_path: Path) -> None:
+def test_a_flag_overrides_the_version_of_the_snapshot(run: Run, tmp_path: Path) -> None:
     path = recording(tmp_path, "older", karpenterVersion="1.14.1")
     (document,), text = answers(run, "--karpenter-version", "1.15.0", path)
     assert (document["karpenterFound"], document["karpenterModelled"]) == ("1.15.0", "1.15.0")
@@ -49,7 +49,7 @@ def test_a_flag_outweighs_the_snapshot(run: Run, tmp_path: Path) -> None:
     assert text == ""
 
 
-def test_the_controller_of_before_is_kept(run: Run, tmp_path: Path) -> None:
+def test_legacy_node_repair_of_1_15_is_simulated(run: Run, tmp_path: Path) -> None:
     settings = {"FEATURE_GATES": "NodeRepair=true", "LEGACY_NODE_REPAIR": "true"}
     (document,), _ = answers(run, recording(tmp_path, "one", karpenterVersion="1.15.0", settings=settings))
     assert document["disruption"][-1] == {
@@ -66,7 +66,9 @@ def test_the_controller_of_before_is_kept(run: Run, tmp_path: Path) -> None:
     ({"rebootHistory": {"n1": ["soon"]}}, "rebootHistory"),
     ({"rebootHistory": {"n1": 5}}, "rebootHistory"),
 ])  # fmt: skip
-def test_what_is_wrong_with_a_recording(run: Run, tmp_path: Path, fields: dict[str, Any], words: str) -> None:
+def test_an_invalid_version_in_a_recording_is_an_error(
+    run: Run, tmp_path: Path, fields: dict[str, Any], words: str
+) -> None:
     out = run("simulate", "-o", "json", recording(tmp_path, "one", **fields), status=1).out
     assert words in json.loads(out)["error"]
 
@@ -81,7 +83,7 @@ def test_commands_name_the_assumed_version(command: str, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("command", ["next", "forward", "plan", "simulate"])
 @pytest.mark.parametrize(("text", "modelled"), [(None, NEWEST.version), ("1.14.2", "1.14.1"), ("1.12.0", "1.14.1")])
-def test_documents_say_which_version_was_found_and_which_decided(
+def test_documents_have_the_version_found_and_the_version_modelled(
     command: str, text: str | None, modelled: str, run: Run, tmp_path: Path
 ) -> None:
     manifest = tmp_path / "pool.yaml"
@@ -94,7 +96,7 @@ def test_documents_say_which_version_was_found_and_which_decided(
 
 
 @pytest.mark.parametrize("command", ["forward", "simulate"])
-def test_snapshots_given_by_themselves_say_their_version(command: str, run: Run, tmp_path: Path) -> None:
+def test_snapshots_given_without_a_flag_report_their_version(command: str, run: Run, tmp_path: Path) -> None:
     scenario = written(tmp_path / "edit.yaml", 'edits: [{edit: setting, name: RESERVED_ENIS, value: "1"}]')
     path = recording(tmp_path, "older", karpenterVersion="1.12.0")
     captured = run(command, "--scenario", str(scenario), "-o", "json", path)

@@ -1,4 +1,4 @@
-"""Live clusters: who is asked for settings and prices, and several contexts at once."""
+"""Live clusters: sources of settings and prices, and several contexts at once."""
 
 from __future__ import annotations
 
@@ -87,17 +87,17 @@ def ledger(flags: list[str], run: Run, *more: str) -> str:
     return run("types", "--pool", "trino", "--ledger", "r5a.8xlarge", *flags, *more).out
 
 
-def test_defaults_where_karpenter_is_not_found(flags: list[str], run: Run) -> None:
+def test_defaults_are_used_if_karpenter_is_not_found(flags: list[str], run: Run) -> None:
     told = ledger(flags, run)
     assert "VM overhead 0.075 (Karpenter's defaults)" in told
     assert "no Deployment or pod is labelled app.kubernetes.io/name=karpenter" in told
 
 
-def test_the_deployment_tells(cluster: Cluster, flags: list[str], run: Run) -> None:
+def test_settings_are_read_from_the_deployment(cluster: Cluster, flags: list[str], run: Run) -> None:
     cluster.put("/apis/apps/v1/deployments", a_deployment({"name": OVERHEAD, "value": "0.0488"}))
     told = ledger(flags, run)
     assert "VM overhead 0.0488 (Deployment kube-system/karpenter)" in told
-    assert "249,351" in told, "what the provider itself computes with that percent"
+    assert "249,351" in told, "the AWS provider computes this memory with that overhead"
     assert "Karpenter 1.13.0 is not modelled: the nearest, 1.14.1, is used" in told
     explicit = ledger(flags, run, "--karpenter-setting", f"{OVERHEAD}=0.1")
     assert "VM overhead 0.1 (the configuration)" in explicit
@@ -120,12 +120,12 @@ def test_recordings_hold_settings_and_version(cluster: Cluster, flags: list[str]
     assert "VM overhead 0.0488 (Deployment kube-system/karpenter)" in both
 
 
-def test_a_recording_without_karpenter_says_so(flags: list[str], tmp_path: Path, run: Run) -> None:
+def test_record_reports_that_karpenter_is_not_found(flags: list[str], tmp_path: Path, run: Run) -> None:
     assert "no Deployment or pod is labelled" in run("record", str(tmp_path / "out.json"), *flags).err
     assert "karpenterVersion" not in json.loads((tmp_path / "out.json").read_text())
 
 
-def test_pools_without_pods_say_what_is_missing(cluster: Cluster, flags: list[str], run: Run) -> None:
+def test_pools_names_the_columns_that_need_pods(cluster: Cluster, flags: list[str], run: Run) -> None:
     cluster.forbid("/api/v1/pods")
     result = run("pools", *flags, status=1)
     assert "trino" in result.out
@@ -133,7 +133,7 @@ def test_pools_without_pods_say_what_is_missing(cluster: Cluster, flags: list[st
     assert "overlap: unknown: pods may not be listed" in result.err
 
 
-def test_settings_that_cannot_be_read_are_named(cluster: Cluster, flags: list[str], tmp_path: Path, run: Run) -> None:
+def test_unreadable_settings_are_reported(cluster: Cluster, flags: list[str], tmp_path: Path, run: Run) -> None:
     def fail(call: Call) -> None:
         if call.query.get("labelSelector"):
             call.error(500, "no")
@@ -143,7 +143,7 @@ def test_settings_that_cannot_be_read_are_named(cluster: Cluster, flags: list[st
     assert "karptui record: the API server answered 500" in run("record", str(tmp_path / "out.json"), *flags).err
 
 
-def test_who_is_asked_beside_a_live_cluster() -> None:
+def test_flags_select_the_sources_of_prices_and_settings() -> None:
     live = ClusterSource(Connection(server="https://127.0.0.1:1", context="test"))
     asked = evidence_source(live, Config(aws=True))
     assert asked._metrics is not None
@@ -215,7 +215,9 @@ def test_one_line_of_json_for_each_context(clusters: list[str], capfd: pytest.Ca
     assert "karptui verdict: silent: " in error
 
 
-def test_text_has_titles_and_the_worst_status_counts(clusters: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+def test_text_has_a_title_for_each_context_and_the_worst_exit_status(
+    clusters: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main(["verdict", "--context", "good", *clusters]) in (0, 1)
     alone = capfd.readouterr().out
     assert "✘" in alone
@@ -225,13 +227,13 @@ def test_text_has_titles_and_the_worst_status_counts(clusters: list[str], capfd:
 
 
 def pid_of(context: str) -> int:
-    """Return the process that this one has started for a context."""
+    """Return the id of the child process that follows a context."""
     listed = subprocess.check_output(["ps", "-ww", "-o", "pid=,args=", "--ppid", str(os.getpid())], text=True)
     (pid,) = (int(line.split()[0]) for line in listed.splitlines() if f"--context={context} " in line)
     return pid
 
 
-def test_a_killed_process_and_a_silent_cluster_hold_up_no_other(clusters: list[str]) -> None:
+def test_a_killed_process_or_a_silent_cluster_does_not_delay_others(clusters: list[str]) -> None:
     fleet = fleet_of(build_parser().parse_args(["--contexts", "all", *clusters]))
 
     def row(name: str) -> FleetRow:
@@ -259,7 +261,7 @@ def test_a_killed_process_and_a_silent_cluster_hold_up_no_other(clusters: list[s
         os.kill(pid_of("good"), signal.SIGKILL)
         wait(lambda: row("good").ended)
         assert row("good").trouble == "its process was ended by SIGKILL; it is started again after 1 s"
-        assert row("good").line.figures is not None, "the last figures stay"
+        assert row("good").line.figures is not None, "the last figures stay visible"
         wait(lambda: not row("good").trouble and row("good").is_current(time.time_ns()))
         assert pid_of("silent") == silent
     finally:
@@ -267,7 +269,7 @@ def test_a_killed_process_and_a_silent_cluster_hold_up_no_other(clusters: list[s
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
-def test_no_process_of_a_verdict_is_left_behind(number: signal.Signals, clusters: list[str]) -> None:
+def test_verdict_leaves_no_process_running(number: signal.Signals, clusters: list[str]) -> None:
     words = [sys.executable, "-m", "karptui", "verdict", "--contexts", "silent", *clusters[:-1], "60s"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
         numbers: list[int] = []
@@ -284,7 +286,7 @@ def test_no_process_of_a_verdict_is_left_behind(number: signal.Signals, clusters
         time.sleep(0.05)
 
 
-def test_the_single_file_starts_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_single_file_starts_its_own_child_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert own_command("verdict") == [sys.executable, "-m", "karptui", "verdict"]
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert own_command("verdict") == [sys.executable, "verdict"]

@@ -1,4 +1,4 @@
-"""What commands wait for while a cluster is read, and what the garbage collector does meanwhile."""
+"""Commands wait for the kinds they need; garbage collection is paused while a cluster is read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def as_before() -> Iterator[None]:
+def restored_collector() -> Iterator[None]:
     yield
     gc.unfreeze()
     gc.enable()
@@ -46,28 +46,28 @@ for _ in range(7):
         garbage.append(weakref.ref(Cycle()))
 print(sum(reference() is not None for reference in garbage))
 """
-"""A process of its own: a collection here looks at all modules and tests."""
+"""Script for a separate process, because a collection in this one scans all modules and tests."""
 
 
 def test_garbage_of_earlier_clusters_is_collected() -> None:
     assert int(subprocess.check_output([sys.executable, "-c", LITTERING])) <= 4
 
 
-def test_it_rests_while_a_cluster_is_read_and_then_leaves_alone_what_was_read() -> None:
+def test_the_collector_pauses_while_a_cluster_is_read_and_then_ignores_its_objects() -> None:
     with collector_at_rest():
         assert not gc.isenabled()
         read: list[list[object]] = [[] for _ in range(1000)]
     assert gc.isenabled()
     assert gc.get_freeze_count() > len(read)
     with collector_at_rest():
-        assert gc.get_freeze_count() == 0, "the cluster before is let go"
+        assert gc.get_freeze_count() == 0, "objects of the previous cluster can be collected"
     with pytest.raises(ValueError, match="no snapshot"), collector_at_rest():
         raise ValueError("no snapshot")
     assert gc.isenabled()
 
 
 class Slow:
-    """A source of which some kinds come only when somebody waits."""
+    """A source that delivers some kinds only once a command waits for them."""
 
     title = "a cluster"
 
@@ -90,7 +90,7 @@ class Slow:
         pass
 
 
-def test_all_that_answers_rest_on_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_wait_for_all_kinds_that_the_answers_need(monkeypatch: pytest.MonkeyPatch) -> None:
     later = (Kind.PVC, Kind.PDB, Kind.STORAGE_CLASS)
     source = cast("Source", Slow(monkeypatch, *later))
     following = Following(source)
@@ -101,7 +101,7 @@ def test_all_that_answers_rest_on_is_waited_for(monkeypatch: pytest.MonkeyPatch)
     assert not state.unread
 
 
-def test_what_does_not_come_is_done_without_and_said(
+def test_a_kind_that_does_not_arrive_is_reported_and_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(loading, "_GRACE_SECONDS", 0.0)

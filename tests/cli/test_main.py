@@ -36,13 +36,13 @@ def test_importing_the_command_line_is_light() -> None:
     (["--", "nodes"], None, ["--", "nodes"]),
     (["nonsense", "nodes"], None, ["nonsense", "nodes"]),
 ])  # fmt: skip
-def test_flags_may_stand_on_either_side_of_the_command(words: list[str], command: str | None, rest: list[str]) -> None:
+def test_flags_may_precede_or_follow_the_command(words: list[str], command: str | None, rest: list[str]) -> None:
     assert split(words) == (command, rest)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_list_that_may_be_empty_is_not_required(command: str) -> None:
-    """argparse names a list without a default among the missing arguments."""
+    """argparse reports a list without a default as a missing argument."""
     arguments = actions_of(command)
     assert not [argument.dest for argument in arguments if argument.nargs == "*" and argument.required]
 
@@ -52,11 +52,11 @@ def test_help_names_every_command(run: Run) -> None:
     assert all(f"\n  {command} " in text for command in COMMANDS)
 
 
-def test_version_is_no_flag_of_a_command() -> None:
+def test_a_command_has_no_version_flag() -> None:
     assert main(["nodes", "--version"]) == 2
 
 
-def test_a_command_takes_the_demo_that_stands_still(run: Run) -> None:
+def test_a_command_accepts_the_still_demo(run: Run) -> None:
     for words in (
         ["budgets", "--demo=still"],
         ["--demo=still", "budgets"],
@@ -66,7 +66,7 @@ def test_a_command_takes_the_demo_that_stands_still(run: Run) -> None:
         assert "budgets match" in run(*words, "--filter", "pool=none").err
 
 
-def test_lists_of_arguments_may_stand_behind_flags_too(run: Run) -> None:
+def test_flags_may_be_between_the_arguments_of_a_list(run: Run) -> None:
     """argparse ends a list at the first flag."""
     told = run("solve", "pending", "none-1", "--tries", "1", "none-2", "-o", "json", "none-3", status=1).err
     assert [line.split()[2] for line in told.splitlines()] == ["none-1:", "none-2:", "none-3:"]
@@ -74,7 +74,7 @@ def test_lists_of_arguments_may_stand_behind_flags_too(run: Run) -> None:
     assert "unrecognized arguments: more" in run("record", "-", "--demo", "more", status=2).err
 
 
-def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+def test_a_closed_pipe_is_no_error() -> None:
     command = f"{sys.executable} -m karptui pods --demo -o csv | head -1"
     words = ["bash", "-c", f"set -o pipefail; {command}"]
     result = subprocess.run(words, check=True, capture_output=True, timeout=60)
@@ -83,7 +83,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     assert b"Error" not in result.stderr
 
 
-def test_an_interruption_has_its_own_status(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_has_its_own_exit_status(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(_: object) -> int:
         raise KeyboardInterrupt
 
@@ -113,7 +113,7 @@ def test_ctrl_c_during_the_first_imports_leaves_no_traceback() -> None:
 
 @pytest.mark.crashes
 @pytest.mark.parametrize("error", [ZeroDivisionError("cannot send Bearer abc.def"), OSError(9, "odd")])
-def test_a_fault_inside_is_told_with_a_report(error: Exception, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_an_internal_error_names_its_report(error: Exception, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     def fail(*_: object) -> int:
         raise error
 

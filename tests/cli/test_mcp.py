@@ -1,4 +1,4 @@
-"""`karptui mcp`, asked by the SDK's own client over stdio."""
+"""`karptui mcp`, called by the MCP SDK's client over stdio."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def schema(name: str) -> Draft202012Validator:
 
 
 async def in_this_process(command: list[str], *, input: bytes, cwd: Path | None, **_: object) -> SimpleNamespace:  # noqa: A002
-    """Run a command as a process of its own would; the test over stdio starts real ones."""
+    """Run a command in this process instead of a child process; the test over stdio starts real ones."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.chdir(cwd or "."), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = main(command[len(own_command()) :])
@@ -47,8 +47,8 @@ async def in_this_process(command: list[str], *, input: bytes, cwd: Path | None,
 
 
 def ask(words: Sequence[str], *calls: tuple[str, Mapping[str, str]], runs: Any = in_this_process) -> list[Any]:
-    """Return the results of calls, answered in this process."""
-    # Not at the top: it takes a second, which only a process that runs these tests need pay.
+    """Return the results of tool calls, answered in this process."""
+    # Imported here, because the import takes a second.
     from mcp_types import CallToolRequestParams
 
     from karptui.cli.mcp_server import _Assistant
@@ -66,7 +66,7 @@ def ask(words: Sequence[str], *calls: tuple[str, Mapping[str, str]], runs: Any =
 
 
 def ask_over_stdio(words: Sequence[str], *calls: tuple[str, Mapping[str, str]]) -> list[Any]:
-    """Return the tools that are listed, and then the results of the calls, as another program gets them."""
+    """Start the server as a client does, and return its list of tools, then the results of the calls."""
     from mcp.client.client import Client
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -86,7 +86,7 @@ def text_of(result: Any) -> str:
     return str(result.content[0].text)
 
 
-def test_answers_are_those_of_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tools_give_the_answers_of_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = a_file(tmp_path)
     tools, verdict, whatif, node = ask_over_stdio(
         ["--snapshot", file, "--no-redact"],
@@ -110,7 +110,7 @@ def test_answers_are_those_of_the_commands(tmp_path: Path, capsys: pytest.Captur
     assert whatif.structured_content["answer"]["scenario"] == "weight"
 
 
-def test_names_and_free_text_stay_here(tmp_path: Path) -> None:
+def test_answers_contain_neither_names_nor_free_text(tmp_path: Path) -> None:
     message = {"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": "secret-host is down"}
     sick = json.loads(json.dumps(OBJECTS[0]).replace("node-1", "acme-node"))
     sick["status"]["conditions"] = [message]
@@ -124,12 +124,12 @@ def test_names_and_free_text_stay_here(tmp_path: Path) -> None:
     assert text_of(wrong).startswith("there is no node acme-node")
     for result in (verdict, pending):
         assert not [word for word in ("acme", "secret", "node-1", "api-1", str(tmp_path)) if word in text_of(result)]
-    # A pseudonym is a name for other tools.
+    # Other tools accept the pseudonym as a name.
     (explained,) = ask(["--snapshot", file], ("explain", {"kind": "pod", "name": name}))
     assert explained.structured_content["answer"][0]["name"] == name
 
 
-def test_changes_of_a_history_have_pseudonyms_too(tmp_path: Path) -> None:
+def test_changes_of_a_history_use_pseudonyms(tmp_path: Path) -> None:
     history = tmp_path / "prod.karptui"
     record_demo(history, 240, cluster="acme-prod")
     (plain,) = ask(["--snapshot", str(history), "--no-redact"], ("changes", {"from": "-3m"}))
@@ -152,7 +152,7 @@ def test_an_unreadable_cluster_is_named_on_standard_error_only(
     assert "acme.yaml" in capsys.readouterr().err
 
 
-def test_a_long_answer_is_cut_and_says_so(tmp_path: Path) -> None:
+def test_a_long_answer_is_shortened_and_reports_it(tmp_path: Path) -> None:
     jobs = [json.loads(json.dumps(OBJECTS[-1]).replace("job-1", f"task{number}-x")) for number in range(40)]
     for number, job in enumerate(jobs):
         job["metadata"]["ownerReferences"] = []
@@ -168,8 +168,8 @@ def test_a_long_answer_is_cut_and_says_so(tmp_path: Path) -> None:
     assert "there is no tool tasks; the tools: verdict, explain" in text_of(slow)
 
 
-def test_an_answer_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Half a second, not less: asyncio leaves a process behind that it is told to end while it starts.
+def test_a_slow_answer_is_cancelled_after_the_timeout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # At least half a second: asyncio leaves a process running if it is cancelled while the process starts.
     slow = [sys.executable, "-c", "import time; time.sleep(60)"]
     monkeypatch.setattr("karptui.cli.mcp_server.own_command", lambda *_: slow)
     (result,) = ask(
@@ -204,7 +204,7 @@ def test_sigterm_leaves_no_recording_behind(tmp_path: Path) -> None:
     assert not list(folder.iterdir())
 
 
-def test_without_the_extra_the_install_line_is_shown(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_without_the_mcp_extra_the_install_command_is_shown(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     monkeypatch.delitem(sys.modules, "karptui.cli.mcp_server", raising=False)
     monkeypatch.delitem(sys.modules, "mcp.server.lowlevel", raising=False)
@@ -228,13 +228,13 @@ def test_without_the_extra_the_install_line_is_shown(monkeypatch: pytest.MonkeyP
     ("plan", {"manifests": "x" * 300_000}, "manifests is invalid"),
     ("plan", {}, "manifests is missing"),
 ])  # fmt: skip
-def test_a_model_can_name_neither_flags_nor_files(tool: str, arguments: dict[str, Any], message: str) -> None:
+def test_a_model_can_pass_neither_flags_nor_files(tool: str, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ToolError, match=message):
         command_line(tool, arguments)
 
 
 @given(st.sampled_from(TOOLS), st.data())
-def test_what_the_schema_allows_is_one_command_line(tool: Any, data: st.DataObject) -> None:
+def test_arguments_that_the_schema_allows_give_a_valid_command_line(tool: Any, data: st.DataObject) -> None:
     properties = input_schema(tool)["properties"]
     given = {name: data.draw(st.from_regex(rule["pattern"], fullmatch=True)) for name, rule in properties.items()}
     line = command_line(tool.name, given)
@@ -255,7 +255,7 @@ JSON = st.recursive(
 
 
 @given(JSON, st.integers(2, 600))
-def test_a_shortened_answer_fits_and_keeps_the_first_items(answer: Any, most: int) -> None:
+def test_a_shortened_answer_fits_the_size_and_keeps_the_first_items(answer: Any, most: int) -> None:
     before = json.loads(json.dumps(answer))
     try:
         short, left = shortened(answer, most)
@@ -276,7 +276,7 @@ def is_beginning_of(short: Any, full: Any) -> bool:
     return bool(short == full)
 
 
-def test_flags_for_another_process_are_the_same_flags() -> None:
+def test_flags_passed_to_a_child_process_parse_to_the_same_values() -> None:
     words = ["--context=a=b", "--kubeconfig=k", "--as=me", "--as-group=g", "--as-group=h", "--request-timeout=90s"]
     words += ["--snapshot=x", "--no-aws", "--price-multiplier=0.7", "--karpenter-setting=A=b=c", "--disable-pricing"]
     parser = build_parser("mcp")

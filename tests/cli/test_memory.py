@@ -1,4 +1,4 @@
-"""Bombs are refused before they take memory: the peak of the whole process stays under 300 MB."""
+"""Decompression bombs are refused early: the peak memory of the process stays under 300 MB."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ pytestmark = pytest.mark.skipif(not STATUS.exists(), reason="the peak of a proce
 
 @cache
 def spaces() -> bytes:
-    """Return what unpacks to 100 MiB of spaces."""
+    """Return gzip data that unpacks to 100 MiB of spaces."""
     return gzip.compress(b" " * (100 * MIB))
 
 
 def packed_spaces() -> bytes:
-    """Return 3 MB that unpack to 3 GB of spaces."""
+    """Return 3 MB of gzip data that unpack to 3 GB of spaces."""
     return gzip.compress(b"[") + spaces() * 30
 
 
 def packed_objects() -> bytes:
-    """Return what unpacks to 8 MiB of empty objects: a gigabyte once it is decoded."""
+    """Return gzip data that unpacks to 8 MiB of empty objects: 1 GB of memory once decoded."""
     return gzip.compress(b'{"items":[{}' + b",{}" * (8 * MIB // 3) + b"]}")
 
 
 def hidden() -> bytes:
-    """Return 2.9 MB that do not pack at all, then a bomb."""
+    """Return 2.9 MB of incompressible data followed by a bomb."""
     filler = gzip.compress(b'["' + os.urandom(MIB).hex().encode() + b'",')
     return filler * 2 + spaces() * 4
 
@@ -64,30 +64,30 @@ def numbers_as_objects() -> bytes:
 
 
 def dense() -> bytes:
-    """Return 3 MB of small objects, hardly less dense than is refused, that pack no better than real ones."""
+    """Return 3 MB of small objects, just below the density limit, that compress no better than real ones."""
     return gzip.compress(b'{"metadata":{},"items":[' + numbers_as_objects() + b"]}", 6)
 
 
 def dense_object() -> bytes:
-    """Return a recording of one object that holds what ``dense`` has as a list, twice over."""
+    """Return a recording of one object with two copies of the small objects of ``dense``."""
     parts = b",".join([numbers_as_objects()] * 2)
     return gzip.compress(b'{"kind":"List","items":[{"kind":"Pod","spec":[' + parts + b"]}]}", 1)
 
 
 def small_pods() -> bytes:
-    """Return 0.5 MB of valid pods without any content: 160 MB once they are decoded."""
+    """Return 0.5 MB of valid, empty pods: 160 MB of memory once decoded."""
     pods = (b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%d"}}' % number for number in range(200_000))
     return gzip.compress(b'{"kind":"List","items":[' + b",".join(pods) + b"]}")
 
 
 def small_measurements() -> bytes:
-    """Return a recording of half a million measurements: 300 MB once they are decoded."""
+    """Return a recording of half a million measurements: 300 MB of memory once decoded."""
     pods = (b'"%x":[1,2,3]' % number for number in range(500_000))
     return gzip.compress(b'{"karptui":1,"objects":[],"usage":{"pods":{' + b",".join(pods) + b"}}}")
 
 
 def peaks_of(*commands: list[str]) -> list[tuple[int, int, str]]:
-    """Return exit status, peak in MB so far and standard error of commands in a process of their own."""
+    """Run commands in one child process; return each exit status, the peak in MB so far, and standard error."""
     command = [sys.executable, "-c", PROGRAM, json.dumps(commands)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
     return [(status, peak, error) for status, peak, error in map(json.loads, done.stdout.splitlines())]
@@ -96,8 +96,8 @@ def peaks_of(*commands: list[str]) -> list[tuple[int, int, str]]:
 BOMBS = (packed_spaces, packed_objects, hidden, dense_object, small_pods, small_measurements)
 
 
-def test_a_snapshot(tmp_path: Path) -> None:
-    """One process reads one bomb after the other: to start it takes longer than to refuse them."""
+def test_a_bomb_as_snapshot_is_refused(tmp_path: Path) -> None:
+    """One process reads all bombs, because starting a process takes longer than refusing a bomb."""
     files = {bomb.__name__: tmp_path / f"{bomb.__name__}.json.gz" for bomb in BOMBS}
     for bomb in BOMBS:
         files[bomb.__name__].write_bytes(bomb())
@@ -109,7 +109,7 @@ def test_a_snapshot(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bomb", [packed_spaces, dense])
-def test_every_answer_of_an_api_server(bomb: Callable[[], bytes], tmp_path: Path) -> None:
+def test_a_bomb_in_any_api_server_response_is_refused(bomb: Callable[[], bytes], tmp_path: Path) -> None:
     content = bomb()
 
     def answer(call: Call) -> None:
@@ -126,7 +126,7 @@ def test_every_answer_of_an_api_server(bomb: Callable[[], bytes], tmp_path: Path
     assert peak < 300
 
 
-def test_all_answers_share_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_api_server_responses_share_one_memory_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.sources.cluster.body.BUDGET_BYTES", 3 * MIB)
     content = b"0" * (2 * MIB)
     with LoopbackServer(lambda call: call.text(content)) as server:

@@ -1,4 +1,4 @@
-"""`karptui next`: the next command and the nodes to be removed, in every form."""
+"""`karptui next`: the next command and the removable nodes, in every output format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.troubled_cluster import troubles_document
 
 @pytest.fixture(name="file", scope="module")
 def snapshot_file(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A cluster whose spot node is empty but for a pod that is taken away."""
+    """Write the troubles snapshot without pods, so that its spot node is empty, and return the path."""
     document = troubles_document()
     document["objects"] = [manifest for manifest in document["objects"] if manifest["kind"] != "Pod"]
     return str(written(tmp_path_factory.mktemp("empty") / "empty.json", document))
@@ -43,7 +43,7 @@ def test_table_and_csv(file: str, run: Run) -> None:
     ]
 
 
-def test_replacements(run: Run) -> None:
+def test_csv_has_the_type_of_replacements(run: Run) -> None:
     rows = run.csv("next", "--demo", "--filter", "pool=trino")
     assert {row["replaced_by"] for row in rows} == {"trino:r5a.8xlarge"}
 
@@ -63,7 +63,7 @@ def test_no_launch_is_promised_while_karpenter_is_down(tmp_path: Path, run: Run)
     ("karpenter-without-leader", "Karpenter has no leader: none of this happens until it has one"),
     ("budget-keeps-empty-nodes", ""),
 ])  # fmt: skip
-def test_karpenter_that_does_not_work_is_told(incident: str, idle: str, tmp_path: Path, run: Run) -> None:
+def test_next_reports_if_karpenter_is_not_running(incident: str, idle: str, tmp_path: Path, run: Run) -> None:
     path = written(tmp_path / "cluster.json", INCIDENTS[incident].snapshot())
     printed = run("next", "--snapshot", str(path))
     assert idle in printed.err

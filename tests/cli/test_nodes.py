@@ -14,12 +14,12 @@ from tests.stories import STORIES
 
 
 def nodes(run: Run, *words: str, status: int = 0) -> list[dict[str, Any]]:
-    """Return what the command prints as JSON."""
+    """Return the parsed JSON output of `karptui nodes`."""
     rows: list[dict[str, Any]] = json.loads(run("nodes", "-o", "json", *words, status=status).out)
     return rows
 
 
-def test_json_holds_numbers_in_the_unit_the_key_names(tmp_path: Path, run: Run) -> None:
+def test_json_numbers_have_the_unit_named_by_their_key(tmp_path: Path, run: Run) -> None:
     rows = {row["name"]: row for row in nodes(run, "--snapshot", a_file(tmp_path))}
     assert set(rows) == {"general-abcde", "node-1", "node-2"}
     expected = {
@@ -50,7 +50,7 @@ def test_json_holds_numbers_in_the_unit_the_key_names(tmp_path: Path, run: Run) 
     assert claim["cpu_allocatable_millis"] is None
 
 
-def test_rows_are_chosen_and_ordered(tmp_path: Path, run: Run) -> None:
+def test_rows_are_filtered_and_sorted(tmp_path: Path, run: Run) -> None:
     file = a_file(tmp_path)
 
     def names(*words: str) -> list[str]:
@@ -68,7 +68,7 @@ def test_labels_become_columns(tmp_path: Path, run: Run) -> None:
     assert [(row["label:team"], row["label:none"]) for row in rows] == [(None, None), ("a", None), ("b", None)]
 
 
-def test_what_could_not_be_read_is_said_and_has_its_status(tmp_path: Path, run: Run) -> None:
+def test_unreadable_and_unknown_objects_are_reported_with_exit_status_1(tmp_path: Path, run: Run) -> None:
     broken = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "\x1b[31mred"}, "spec": {"nodeName": 5}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}
     provisioner = {"apiVersion": "karpenter.sh/v1alpha5", "kind": "Provisioner", "metadata": {"name": "x"}}
@@ -79,7 +79,7 @@ def test_what_could_not_be_read_is_said_and_has_its_status(tmp_path: Path, run: 
     assert "\x1b" not in error
 
 
-def test_what_a_file_says_wrong_is_said_once(tmp_path: Path, run: Run) -> None:
+def test_an_unreadable_object_is_reported_once(tmp_path: Path, run: Run) -> None:
     file = written(tmp_path / "nameless.json", '{"apiVersion": "v1", "kind": "Node", "metadata": {}}')
     error = run("nodes", "--snapshot", str(file), "--now", "2026-11-20T12:00:00Z", status=1).err
     told = [line for line in error.splitlines() if "is missing" in line]
@@ -91,16 +91,16 @@ def story_nodes(run: Run, *args: str) -> list[dict[str, Any]]:
     return document
 
 
-def test_without_simulation_nothing_is_said_about_what_would_follow(run: Run) -> None:
+def test_without_simulation_the_outcome_of_unblocking_is_null(run: Run) -> None:
     assert {node["goes_without_blockers"] for node in story_nodes(run, "--no-simulate")} == {None}
 
 
-def test_large_clusters_are_simulated_on_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_clusters_are_simulated_only_on_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_SIMULATED", 0)
     assert "--simulate does it" in run("nodes", "--snapshot", str(STORIES)).err
     assert "--simulate does it" not in run("nodes", "--snapshot", str(STORIES), "--simulate").err
 
 
-def test_without_pods_the_codes_are_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_why_codes_are_left_out_if_pods_may_not_be_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.session.readiness.unready_because", lambda _: "Pods may not be listed")
     assert "left out: Pods may not be listed" in run("nodes", "--snapshot", str(STORIES)).err

@@ -1,4 +1,4 @@
-"""`karptui packing`: how pods fill nodes, now and on both sides of a what-if."""
+"""`karptui packing`: the pods on each node, before and after a what-if."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ STORIES = str(Path(__file__).resolve().parent.parent / "data" / "stories-c-d.jso
 OVERHEAD = "name: less overhead\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: 0.03}\n"
 
 
-def test_both_sides_of_a_what_if(tmp_path: Path, run: Run) -> None:
+def test_packing_before_and_after_a_what_if(tmp_path: Path, run: Run) -> None:
     path = written(tmp_path / "scenario.yaml", OVERHEAD)
     document = run.json("packing", "--snapshot", STORIES, "--scenario", str(path))
     new = [node for node in document["nodes"] if node["before"] is None]

@@ -1,4 +1,4 @@
-"""Help: examples that the parser takes, legends of columns and codes, completion."""
+"""Help: examples that the parser accepts, legends of columns and codes, shell completion."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_examples_parse(command: str, line: str) -> None:
 
 
 @pytest.mark.parametrize("command", [None, *COMMANDS], ids=lambda name: name or "app")
-def test_help_is_enough(command: str | None) -> None:
+def test_help_has_examples_and_exit_statuses(command: str | None) -> None:
     text = build_parser(command).format_help()
     assert "\nexamples:\n  karptui" in text or "\nexamples:\n  source" in text
     assert "\nexit status:\n  0 " in text
@@ -37,7 +37,7 @@ def test_help_is_enough(command: str | None) -> None:
     assert all(len(line) <= 120 for line in text.splitlines())
 
 
-def test_statuses() -> None:
+def test_exit_statuses_of_commands() -> None:
     assert [entry.term for entry in statuses_of("simulate")] == ["0", "1", "2", "3", "130"]
     assert [entry.term for entry in statuses_of("advice")] == ["0", "1", "2", "3", "4", "130"]
     assert [entry.term for entry in statuses_of("nodes")] == ["0", "1", "2", "130"]
@@ -63,12 +63,12 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     ("capacity", ("FREE",)),
     ("explain", ("pods don't fit",)),
 ])  # fmt: skip
-def test_the_help_of_a_command_explains_what_it_prints(command: str, terms: tuple[str, ...]) -> None:
+def test_the_help_of_a_command_explains_its_columns_and_codes(command: str, terms: tuple[str, ...]) -> None:
     lines = build_parser(command).format_help().splitlines()
     assert [term for term in terms if not any(line.startswith(f"  {term}  ") for line in lines)] == []
 
 
-def test_meanings_are_broken_at_the_edge_and_stand_below_terms_that_are_long() -> None:
+def test_descriptions_are_wrapped_and_start_below_long_terms() -> None:
     sections = (("codes", (Entry("A", "word " * 30), Entry("A_CODE_THAT_IS_AS_LONG_AS_THIS", "short"))),)
     lines = epilog_of("nodes", sections).splitlines()
     start = lines.index("codes:")
@@ -84,7 +84,7 @@ def script(shell: str, run: Run) -> str:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_has_every_command_and_flag_and_the_shell_accepts_it(shell: str, run: Run) -> None:
+def test_the_completion_script_has_commands_and_flags_and_valid_syntax(shell: str, run: Run) -> None:
     text = script(shell, run)
     assert all(command in text for command in COMMANDS)
     for flag in ("snapshot", "context", "extra-labels", "redact", "filter"):
@@ -142,7 +142,7 @@ def test_bash_completes_every_flag_and_first_word_of_every_command(run: Run) -> 
     assert {"pending", "weight"} <= texts["solve"]
 
 
-def test_fish_itself_completes(run: Run) -> None:
+def test_fish_completes(run: Run) -> None:
     if shutil.which("fish") is None:
         pytest.skip("fish is not installed")
     text = script("fish", run)

@@ -12,7 +12,7 @@ from tests.story_d import story_document
 
 
 class TestPending:
-    def test_json_has_every_verdict(self, story: str, run: Run) -> None:
+    def test_pending_json_has_every_verdict(self, story: str, run: Run) -> None:
         [group] = run.json("pending", "--snapshot", story, "-n", "trino")
         assert group["pods"] == ["worker-0", "worker-1"]
         assert (group["turn"], group["nearest_pool"]) == ("no place", "trino")
@@ -38,7 +38,7 @@ class TestExplainPod:
             {"edit": "setting", "name": "VM_MEMORY_OVERHEAD_PERCENT", "value": "0.0488"}
         ]
 
-    def test_snapshot_types_leave_something_untried(self, tmp_path: Path, run: Run) -> None:
+    def test_the_memory_overhead_is_not_tried_with_types_of_a_snapshot(self, tmp_path: Path, run: Run) -> None:
         document = story_document()
         family = one_of("karpenter.k8s.aws/instance-family", "r5a")
         sold = one_of("karpenter.sh/capacity-type", "on-demand")
@@ -48,7 +48,7 @@ class TestExplainPod:
         assert "instance types came with the snapshot" in out
         assert "VM_MEMORY_OVERHEAD_PERCENT" not in out
 
-    def test_a_name_in_two_namespaces(self, tmp_path: Path, run: Run) -> None:
+    def test_a_pod_name_in_two_namespaces_is_ambiguous(self, tmp_path: Path, run: Run) -> None:
         path = a_file(tmp_path, a_pod_manifest("job-1", namespace="batch"))
         err = run("explain", "pod", "job-1", "--snapshot", path, status=2).err
         assert "there are 2 pods job-1, in batch, web: name one with -n or NAMESPACE/NAME" in err
@@ -72,7 +72,7 @@ class TestExplainNodeAndPool:
         assert pool["types_after_each_filter"][0]["left"] == 1
 
 
-def test_a_node_that_is_gone_is_explained_by_what_churn_knows(run: Run) -> None:
+def test_a_removed_node_is_explained_from_churn(run: Run) -> None:
     removed = run.json("churn", "--replacements", "--demo")["replacements"]
     present = {node["node_claim"] for node in run.json("nodes", "--demo", "--no-simulate")}
     gone = next(item for item in removed if item["nodeclaim"] not in present and item["by_events"])

@@ -1,4 +1,4 @@
-"""`karptui plan`: what applying manifests does."""
+"""`karptui plan`: the effects of applying manifests."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def pools() -> list[dict[str, Any]]:
-    """Return two NodePools as somebody keeps them in files."""
+    """Return the manifests of two NodePools."""
     return [a_pool_manifest(name) for name in ("general", "spare")]
 
 
 def a_closed_pool(nodes: str = "0", **spec: Any) -> dict[str, Any]:
-    """Return NodePool general of the demo, with one disruption budget."""
+    """Return the demo's NodePool general with one disruption budget."""
     node_class = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
     template = {"expireAfter": "720h", "nodeClassRef": node_class, "requirements": []}
     disruption = {"budgets": [{"nodes": nodes}], "consolidateAfter": "0s"}
@@ -53,7 +53,7 @@ def test_pausing_disruption_leaves_expirations_and_interruptions(tmp_path: Path,
     assert "pause disruption" not in run("plan", "-f", str(path), "--demo", "--horizon", "10m", "-o", "json").out
 
 
-def test_dollars_of_the_rollout_follow_the_discount_and_the_surcharge(snapshot: str, tmp_path: Path, run: Run) -> None:
+def test_costs_of_the_rollout_include_multiplier_and_surcharge(snapshot: str, tmp_path: Path, run: Run) -> None:
     path = tmp_path / "pool.yaml"
     path.write_text(json.dumps({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}))
     result = []
@@ -67,7 +67,7 @@ def test_dollars_of_the_rollout_follow_the_discount_and_the_surcharge(snapshot: 
 
 @pytest.fixture(scope="module")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a snapshot of the NodePools, and of a pod that waits for a node."""
+    """Return a snapshot of the NodePools and a pending pod."""
     nodeclass = a_manifest("EC2NodeClass", "default", api_version="karpenter.k8s.aws/v1", spec={}, status=READY)
     waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     pod = a_manifest(
@@ -84,7 +84,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def closed(tmp_path: Path) -> str:
-    """Return a file in which the NodePools take nothing any more."""
+    """Write the NodePools with a taint that no pod tolerates, and return the file."""
     result = pools()
     for pool in result:
         pool["spec"]["template"]["spec"]["taints"] = [{"key": "closed", "effect": "NoSchedule"}]
@@ -112,7 +112,7 @@ def test_the_worst_risk_comes_first(run: Run, snapshot: str, closed: str) -> Non
     assert plan["rollout"]["end"]["pending"] > 0
 
 
-def test_the_first_sentence_says_what_comes_of_it_where_that_is_something_else(
+def test_the_first_sentence_has_the_cost_at_the_end_if_it_differs(
     run: Run, capsys: pytest.CaptureFixture[str], snapshot: str, closed: str, tmp_path: Path
 ) -> None:
     same = written(tmp_path / "same.yaml", yaml.safe_dump_all(pools()))
@@ -123,7 +123,7 @@ def test_the_first_sentence_says_what_comes_of_it_where_that_is_something_else(
     assert "At the end:" in capsys.readouterr().out.splitlines()[2]
 
 
-def test_a_condition_that_is_met_fails(run: Run, snapshot: str, closed: str) -> None:
+def test_fail_on_exits_with_3_if_its_condition_is_met(run: Run, snapshot: str, closed: str) -> None:
     printed = run("plan", "-f", closed, "--snapshot", snapshot, "--fail-on", "pending", status=3)
     assert "--fail-on pending" in printed.err
     first, second, third, *_ = printed.out.splitlines()
@@ -132,7 +132,7 @@ def test_a_condition_that_is_met_fails(run: Run, snapshot: str, closed: str) -> 
     assert "unschedulable, such as" in third
 
 
-def test_markdown_has_no_markup_of_names(capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path) -> None:
+def test_markdown_escapes_markup_in_names(capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path) -> None:
     pool = pools()[0]
     pool["metadata"]["name"] = "evil"
     pool["spec"]["template"]["metadata"] = {"labels": {"x": "<script>@everyone"}}
@@ -144,7 +144,9 @@ def test_markdown_has_no_markup_of_names(capsys: pytest.CaptureFixture[str], sna
     assert "@everyone" not in out
 
 
-def test_folders_and_stdin_are_read(run: Run, snapshot: str, closed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_manifests_are_read_from_folders_and_stdin(
+    run: Run, snapshot: str, closed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = Path(closed).parent / "manifests"
     folder.mkdir()
     (folder / "pool.yml").write_text(Path(closed).read_text())
@@ -161,7 +163,7 @@ spec: {weight: 400, foo: 1}
 """
 
 
-def test_what_the_api_server_refuses_is_the_worst_risk(run: Run, snapshot: str, tmp_path: Path) -> None:
+def test_a_manifest_that_the_api_server_rejects_is_the_worst_risk(run: Run, snapshot: str, tmp_path: Path) -> None:
     path = written(tmp_path / "new.yaml", REFUSED)
     plan = a_plan(run, "-f", str(path), "--snapshot", snapshot)
     (why,) = plan["refused"]
@@ -173,7 +175,7 @@ def test_what_the_api_server_refuses_is_the_worst_risk(run: Run, snapshot: str, 
     assert "--fail-on refused: the API server refuses NodePool new" in error
 
 
-def test_a_refused_nodepool_blocks_and_drifts_nothing(run: Run, tmp_path: Path) -> None:
+def test_a_rejected_nodepool_has_no_other_effects(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "closed.yaml"
 
     def planned(**spec: Any) -> dict[str, Any]:
@@ -191,8 +193,8 @@ def test_a_refused_nodepool_blocks_and_drifts_nothing(run: Run, tmp_path: Path) 
     assert (plan["drift"], plan["newBlockers"], plan["advice"]) == ([], [], {"new": [], "gone": []})
 
 
-def test_what_it_has_taken_already_is_no_risk(run: Run, snapshot: str, tmp_path: Path) -> None:
-    # The NodeClass of the snapshot lacks what its schema requires: nobody can say why, and it is there.
+def test_a_missing_field_of_an_existing_object_is_no_risk(run: Run, snapshot: str, tmp_path: Path) -> None:
+    # The snapshot's NodeClass lacks a required field; the API server accepted it, so this is not reported.
     path = tmp_path / "class.yaml"
     texts = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
     path.write_text(yaml.safe_dump({**texts, "spec": {"tags": {"team": "a"}}}))
@@ -207,7 +209,7 @@ SHIMS: Final = {
 
 
 def scripts_of_the_page() -> tuple[list[str], str]:
-    """Return the steps of the workflow of GitHub, and the script of GitLab's job."""
+    """Return the steps of the GitHub workflow and the script of the GitLab job in the docs page."""
     page = (ROOT / "docs" / "plan.md").read_text()
     github, gitlab = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
     steps = github["jobs"]["plan"]["steps"]
@@ -217,7 +219,7 @@ def scripts_of_the_page() -> tuple[list[str], str]:
 
 
 @pytest.mark.parametrize("is_gitlab", [False, True])
-def test_the_workflows_of_the_page_run_as_written(snapshot: str, closed: str, tmp_path: Path, is_gitlab: bool) -> None:
+def test_ci_workflows_of_the_docs_run_as_written(snapshot: str, closed: str, tmp_path: Path, is_gitlab: bool) -> None:
     repository, shims = tmp_path / "repository", tmp_path / "bin"
     (repository / "karpenter").mkdir(parents=True)
     (repository / "karpenter" / "pools.yaml").write_text(Path(closed).read_text())
@@ -235,7 +237,7 @@ def test_the_workflows_of_the_page_run_as_written(snapshot: str, closed: str, tm
         "KARPTUI": "karptui",
     }
     steps, script = scripts_of_the_page()
-    # As the runners start them: GitHub each step by itself with -e, GitLab all of them with -eo pipefail.
+    # Like the real runners: GitHub starts a shell for each step with -e, GitLab one for all with -eo pipefail.
     calls = [["bash", "-eo", "pipefail", "-c", script]] if is_gitlab else [["bash", "-ec", step] for step in steps]
     statuses = [subprocess.run(call, cwd=repository, env=given, check=False).returncode for call in calls]
     assert statuses == ([3] if is_gitlab else [0, 3, 0])
@@ -245,7 +247,7 @@ def test_the_workflows_of_the_page_run_as_written(snapshot: str, closed: str, tm
         assert (repository / "gh.txt").read_text() == "pr comment 7 --body-file plan.md\n"
 
 
-def test_a_new_preferred_pool_changes_much_only_once_pods_are_placed_again(run: Run, tmp_path: Path) -> None:
+def test_a_new_preferred_pool_changes_nothing_until_pods_are_recreated(run: Run, tmp_path: Path) -> None:
     allowed = {"sh/capacity-type": ["on-demand"], "k8s.aws/instance-family": ["m7i-flex"]}
     allowed["k8s.aws/instance-size"] = ["xlarge", "2xlarge"]
     nodes = {"requirements": [one_of(f"karpenter.{key}", *values) for key, values in allowed.items()]}
@@ -256,7 +258,7 @@ def test_a_new_preferred_pool_changes_much_only_once_pods_are_placed_again(run: 
     assert "If every pod were placed again: 348 pods land on general-preferred instead of general" in first
 
 
-def test_advice_with_another_number_in_it_is_neither_new_nor_gone(tmp_path: Path, run: Run) -> None:
+def test_advice_that_differs_only_in_numbers_is_neither_new_nor_gone(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "general.yaml"
     only = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["m7i", "c7i", "r7i"]}
     pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}

@@ -1,4 +1,4 @@
-"""`karptui record`, and its recordings as input: `FILE`, or `--snapshot FILE`."""
+"""`karptui record`, and recordings as input of other commands (`FILE` or `--snapshot FILE`)."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ OWN = {
 }
 
 
-def test_a_snapshot_becomes_a_recording_that_says_the_same(tmp_path: Path, run: Run) -> None:
+def test_a_recording_of_a_snapshot_gives_the_same_rows(tmp_path: Path, run: Run) -> None:
     file, copy = a_file(tmp_path), str(tmp_path / "copy.json.gz")
     assert "7 objects" in run("record", copy, "--snapshot", file).err
     for command in ("nodes", "pods"):
         assert run.json(command, "--snapshot", file) == run.json(command, "--snapshot", copy)
 
 
-def test_several_files_and_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_record_merges_files_and_writes_to_standard_output(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     first, second = a_file(tmp_path), tmp_path / "more.json"
     second.write_text(json.dumps(a_pod_manifest("extra-1")))
     words = ["record", "-", "--snapshot", first, "--snapshot", str(second), "--name", "both"]
@@ -46,7 +48,7 @@ def test_several_files_and_standard_output(tmp_path: Path, capfdbinary: pytest.C
     assert len(document["objects"]) == len(OBJECTS) + 1
 
 
-def test_redacted_twice_the_pseudonyms_are_the_same(tmp_path: Path) -> None:
+def test_pseudonyms_are_the_same_in_two_redacted_recordings(tmp_path: Path) -> None:
     for name in ("one", "two"):
         assert main(["record", str(tmp_path / f"{name}.json"), "--redact", "--snapshot", a_file(tmp_path)]) == 0
     first, second = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("one", "two"))
@@ -63,14 +65,14 @@ def test_an_existing_file_is_replaced_only_if_asked(tmp_path: Path, run: Run) ->
     assert main(["record", str(out), "--snapshot", a_file(tmp_path), "--force"]) == 0
 
 
-def test_objects_that_cannot_be_read_are_said(tmp_path: Path, run: Run) -> None:
+def test_unreadable_objects_are_reported(tmp_path: Path, run: Run) -> None:
     broken = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"nodeName": 5}}
     error = run("record", str(tmp_path / "out.json"), "--snapshot", a_file(tmp_path, broken), status=1).err
     assert "not recorded: " in error
 
 
 def a_live_cluster() -> Cluster:
-    """Return an API server with a few objects, Karpenter's Deployment and a Secret."""
+    """Return a fake API server with a few objects, Karpenter's Deployment and a Secret."""
     cluster = karpenter()
     cluster.put("/api/v1/nodes", OBJECTS[0])
     for number in range(1200):
@@ -104,7 +106,7 @@ def test_a_live_cluster_is_listed_page_by_page(tmp_path: Path, run: Run) -> None
     assert run.json("nodes", "--snapshot", str(tmp_path / "out.json"))[0]["pods_requested"] == 1200
 
 
-def test_what_may_not_be_listed_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kinds_that_may_not_be_listed_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cluster = a_live_cluster()
     cluster.forbid("/api/v1/pods")
     with LoopbackServer(cluster) as server:
@@ -114,7 +116,7 @@ def test_what_may_not_be_listed_is_said(tmp_path: Path, capsys: pytest.CaptureFi
     assert "cannot list" not in (tmp_path / "out.json").read_text()
 
 
-def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path, run: Run) -> None:
+def test_an_unreachable_server_is_named_without_a_traceback(tmp_path: Path, run: Run) -> None:
     with LoopbackServer(a_live_cluster()) as server:
         config = kubeconfig(tmp_path, server.url)
     for words in (["nodes", "--no-aws"], ["record", str(tmp_path / "out.json")]):
@@ -132,7 +134,9 @@ def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("command", ["nodes", "verdict", "types", *OWN])
-def test_a_file_needs_no_flag_to_be_read(command: str, recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recording_can_be_given_without_the_snapshot_flag(
+    command: str, recording: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = [command, *OWN.get(command, [])]
     answers = []
     for file in ([recording], ["--snapshot", recording]):
@@ -143,7 +147,7 @@ def test_a_file_needs_no_flag_to_be_read(command: str, recording: str, capsys: p
     assert answers[0] == answers[1]
 
 
-def test_several_snapshots_have_a_verdict_each(recording: str, run: Run) -> None:
+def test_each_of_several_snapshots_has_a_verdict(recording: str, run: Run) -> None:
     output, error = run("verdict", recording, "none.json", recording, "-o", "json", status=1)
     first, missing, last = map(json.loads, output.splitlines())
     assert first == last

@@ -1,4 +1,4 @@
-"""A recording taken with AWS credentials keeps what AWS answered: prices, offerings, zones and subnets."""
+"""A recording taken with AWS credentials keeps AWS' prices, offerings, zones and subnets."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tests.sources.aws.test_questions import product
 ZONES = {"us-east-1a": "use1-az4", "us-east-1b": "use1-az6", "us-east-1c": "use1-az1"}
 SUBNETS = ("subnet-01c4e8a1b7d5f9032", "subnet-02c4e8a1b7d5f9032", "subnet-03c4e8a1b7d5f9032")
 COMMANDS = [["next"], ["types", "--pool", POOL]]
-"""A decision by prices, and the offerings with their prices: whatever else is printed rests on these."""
+"""A decision that depends on prices, and the list of offerings: all other output depends on these."""
 
 
 def a_region() -> FakeAws:
-    """Return an AWS whose prices rise with the name of a type, where few types are offered in one zone."""
+    """Return a fake AWS whose prices rise with the type's name; one zone offers only few types."""
     aws = FakeAws()
     names = sorted(name for name in instance_type_facts() if re.match(r"[cmr]5a?[.]", name))
     aws.xml("GetCallerIdentity", f"<GetCallerIdentityResult>{ME}</GetCallerIdentityResult>")
@@ -72,7 +72,7 @@ def a_region() -> FakeAws:
 
 @pytest.fixture(name="flags")
 def live_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Serve a cluster without Karpenter's metrics, and AWS; yield the flags for it."""
+    """Serve AWS and a cluster without Karpenter's metrics, and yield the flags to connect to them."""
     cluster = a_cluster()
     others = present(cluster.fault)
 
@@ -90,14 +90,16 @@ def live_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list
     ):
         monkeypatch.setenv(f"AWS_{name}", value)
     monkeypatch.chdir(tmp_path)
-    # Each command reads the models of EC2 and Pricing again: megabytes of JSON, which nothing changes.
+    # Cache the API models of EC2 and Pricing: otherwise each command parses megabytes of JSON again.
     monkeypatch.setattr("botocore.session.create_loader", cache(create_loader))
     with LoopbackServer(a_region()) as aws, LoopbackServer(cluster) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", aws.url)
         yield ["--kubeconfig", kubeconfig(tmp_path, server.url)]
 
 
-def test_what_aws_answered_decides_in_a_recording_too(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recording_decides_by_the_recorded_answers_of_aws(
+    flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     for name, redact in (("plain.json", []), ("redacted.json", ["--redact"])):
         main(["record", name, *redact, *flags])
     renamed = pseudonyms(Path.cwd())

@@ -1,4 +1,4 @@
-"""A recording gives the answers of the cluster it was taken from: the demo, and an API server on loopback."""
+"""Commands answer from a recording as from its source: the demo, or a fake API server on loopback."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OPTIONS: Final[dict[str, list[list[str]]]] = {
     "sweep": [["--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.06", "--jobs", "1", "-o", "json"]],
     "types": [["-o", "json"], ["--pool", POOL, "-o", "json"]],
 }
-"""Options of the commands that need some, or are asked in several ways."""
+"""Option sets of commands; a command that is not listed runs once, with JSON output."""
 LINES: Final = [
     [command, *options]
     for command in COMMANDS
@@ -50,28 +50,28 @@ LINES: Final = [
     for options in OPTIONS.get(command, [["-o", "json"]])
 ]
 CLUSTERS: Final = ("demo", "cluster", "test", "plain.json", "redacted.json", "../redacted.json")
-"""What answers call the cluster."""
+"""Names of the cluster in answers; they depend on the source."""
 CODE: Final = re.compile(r"[A-Z][A-Z_]+|delete|replace|drift|pending|error|warning|info")
 SLOW: Final = frozenset(
     {"forward", "pause", "plan", "policies", "remedies", "solve", "sweep", "simulate", "headroom", "drill", "rehearse"}
     | {"rightsize", "rollout"}
 )
-"""Commands that are run only with KARPTUI_ALL_GOLDENS."""
+"""Slow commands: they run only if KARPTUI_ALL_GOLDENS is set."""
 FROM_AN_API_SERVER: Final = ("events", "nodes --usage", f"types --pool {POOL}", "verdict")
-"""Commands that an API server is asked too: a recording that lacks any one fact changes at least one of the answers."""
+"""Commands that also run on the API server; each fact of a recording changes at least one answer."""
 METRICS: Final = "karpenter_cloudprovider_instance_type_offering"
 
 
 @cache
 def demo_objects() -> list[dict[str, Any]]:
-    """Return the demo's objects, which nobody changes."""
+    """Return the demo's manifests; callers must not change them."""
     demo = StillDemo(FrozenClock(NOON_NS))
     demo.start(Mailbox())
     return demo.manifests()
 
 
 def exposition() -> bytes:
-    """Return Karpenter's metrics: the demo's prices, fewer offerings than there, and pools with counters."""
+    """Return Karpenter's metrics: the demo's prices with fewer offerings, and counters of NodePools."""
     lines = [
         'karpenter_build_info{commit="x",goarch="amd64",goos="linux",goversion="go1.26",version="1.14.1"} 1',
         'leader_election_master_status{name="karpenter-leader-election"} 1',
@@ -104,7 +104,7 @@ def a_controller() -> dict[str, Any]:
 
 
 def fewer(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return objects without most nodes of the largest NodePool and the pods on them, as fewer are faster."""
+    """Return objects without most nodes of the largest NodePool and their pods, to save time."""
     names = {
         document["metadata"]["name"]
         for document in objects
@@ -121,7 +121,7 @@ def fewer(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def a_cluster() -> Cluster:
-    """Return an API server with the demo's objects; PodDisruptionBudgets may not be listed."""
+    """Return a fake API server with the demo's objects; PodDisruptionBudgets may not be listed."""
     cluster = karpenter()
     paths = {resource.api_kind: resource.path for resource in (NODES, *LATER)}
     paths |= {"NodePool": "/apis/karpenter.sh/v1/nodepools", "NodeClaim": "/apis/karpenter.sh/v1/nodeclaims"}
@@ -132,12 +132,12 @@ def a_cluster() -> Cluster:
             cluster.put(paths[document["kind"]], document)
     cluster.put(paths["Deployment"], a_controller())
     cluster.put(paths["Pod"], {"apiVersion": "v1", "kind": "Pod", **pod("karpenter-a")})
-    cluster.fault = partial(answer_beside, exposition(), [item for item in objects if item["kind"] in ("Node", "Pod")])
+    cluster.fault = partial(answer_metrics, exposition(), [item for item in objects if item["kind"] in ("Node", "Pod")])
     return cluster
 
 
-def answer_beside(metrics: bytes, objects: list[dict[str, Any]], call: Call) -> None:
-    """Answer what the API server itself has no objects for: Karpenter's metrics and metrics-server."""
+def answer_metrics(metrics: bytes, objects: list[dict[str, Any]], call: Call) -> None:
+    """Answer requests for Karpenter's metrics and metrics-server, and forbid PodDisruptionBudgets."""
     if call.path.endswith("/karpenter-a:8080/proxy/metrics"):
         call.text(metrics)
     elif call.path.startswith("/apis/metrics.k8s.io/"):
@@ -155,30 +155,30 @@ def answer_beside(metrics: bytes, objects: list[dict[str, Any]], call: Call) -> 
 
 
 def answer(words: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
-    """Return the exit status of a command and what it prints, as values."""
+    """Return a command's exit status and its parsed output."""
     capsys.readouterr()
     status = main(words)
     out, err = capsys.readouterr()
     assert status in (0, 1, 3, 4), err
     assert out, err
-    return [status, settled([json.loads(line) for line in lines_of(out)])]
+    return [status, normalized([json.loads(line) for line in lines_of(out)])]
 
 
 def lines_of(out: str) -> list[str]:
     return out.splitlines() if out.startswith("{") and out.count("\n{") else [out]
 
 
-def settled(value: Any) -> Any:
-    """Return an answer without what the source is called, the order of lists and the last digits of sums."""
+def normalized(value: Any) -> Any:
+    """Return an answer without the source's name, with sorted lists and rounded numbers."""
     if isinstance(value, dict):
-        return {key: settled(part) for key, part in value.items() if key != "name" or part not in CLUSTERS}
+        return {key: normalized(part) for key, part in value.items() if key != "name" or part not in CLUSTERS}
     if isinstance(value, list):
-        return sorted(map(settled, value), key=partial(json.dumps, sort_keys=True))
+        return sorted(map(normalized, value), key=partial(json.dumps, sort_keys=True))
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
 def pseudonyms(folder: Path) -> dict[str, str]:
-    """Return the pseudonym of every object's name, of pods with their namespaces."""
+    """Return the pseudonym of each name, and of each NAMESPACE/NAME."""
     texts: dict[str, str] = {}
     for result, other in zip(*(objects_in(folder / f"{name}.json") for name in ("plain", "redacted")), strict=True):
         names = [[part["metadata"].get("namespace", ""), part["metadata"]["name"]] for part in (result, other)]
@@ -189,13 +189,13 @@ def pseudonyms(folder: Path) -> dict[str, str]:
 
 @cache
 def objects_in(path: Path) -> list[dict[str, Any]]:
-    """Return the objects of a recording, which is not changed any more."""
+    """Return the objects of a recording; the file must not change afterwards."""
     objects: list[dict[str, Any]] = json.loads(path.read_text())["objects"]
     return objects
 
 
 def write_edits(objects: list[dict[str, Any]], name: str) -> None:
-    """Write a scenario and a manifest that give a NodePool another weight."""
+    """Write a scenario and a manifest that change a NodePool's weight."""
     edits = [{"edit": "set", "object": f"NodePool/{name}", "path": "spec.weight", "value": 77}]
     Path("scenario.json").write_text(json.dumps({"edits": edits}))
     pool = next(item for item in objects if (item["kind"], item["metadata"]["name"]) == ("NodePool", name))
@@ -203,7 +203,7 @@ def write_edits(objects: list[dict[str, Any]], name: str) -> None:
 
 
 def without_names(value: Any, names: frozenset[str]) -> Any:
-    """Return an answer without the texts that hold names: counts, codes and amounts are left."""
+    """Return an answer with only counts, codes and amounts: texts that may contain names are emptied."""
     if isinstance(value, dict):
         parts = [["" if key in names else key, without_names(part, names)] for key, part in value.items()]
         return sorted(parts, key=json.dumps)
@@ -214,7 +214,7 @@ def without_names(value: Any, names: frozenset[str]) -> Any:
 
 @pytest.fixture(params=["demo", "API server"])
 def flags(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Yield the flags of a live source, in a folder that holds its recordings, one of them with pseudonyms."""
+    """Yield a live source's flags, in a folder with a plain and a redacted recording of it."""
     monkeypatch.chdir(tmp_path)
     with contextlib.ExitStack() as stack:
         if request.param == "demo":
@@ -223,14 +223,14 @@ def flags(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
             flags = ["--kubeconfig", kubeconfig(tmp_path, stack.enter_context(LoopbackServer(a_cluster())).url)]
         for name, redact in (("plain.json", []), ("redacted.json", ["--redact"])):
             status = main(["record", name, *redact, *flags, "--no-aws"])
-            assert status == int(flags != ["--demo"]), "kinds that may not be listed are named"
+            assert status == int(flags != ["--demo"]), "exits with 1 if a kind may not be listed"
         yield flags
 
 
-def test_recordings_answer_as_their_source_does(
+def test_commands_answer_the_same_from_recordings_as_from_their_source(
     flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each quick command is asked of one source, usage of both: recordings of both hold the same facts."""
+    """Most commands run on the demo, a few on the API server: recordings of both hold the same facts."""
     is_demo, folder = flags == ["--demo"], tmp_path / "redacted"
     renamed = pseudonyms(tmp_path)
     names = frozenset((*renamed, *renamed.values()))
@@ -247,7 +247,7 @@ def test_recordings_answer_as_their_source_does(
         asks_aws = not is_demo and words[0] not in ("events", "pods")
         live = answer([*words, *flags, *(["--no-aws"] if asks_aws else [])], capsys)
         plain = answer([*words, "--snapshot", "plain.json"], capsys)
-        # In whatever order an API server lists objects, sentences name them so.
+        # Sentences name objects in the order in which the API server lists them, so ignore the order.
         is_same = plain == live if is_demo else without_names(plain, frozenset()) == without_names(live, frozenset())
         if is_demo:
             wrong += [] if is_same else [words]

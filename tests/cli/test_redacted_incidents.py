@@ -1,4 +1,4 @@
-"""A recording of an incident, redacted or not, leads to the same findings; also to the same next command and counts."""
+"""A recording of an incident, redacted or not, gives the same findings, next command and counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.incidents.all import INCIDENTS as OWN
 
 INCIDENTS: Final = sorted((Path(__file__).resolve().parents[1] / "goldens" / "incidents").glob("*/snapshot.json.gz"))
 EVERY: Final = 1 if os.environ.get("KARPTUI_ALL_GOLDENS") else 5
-"""How many incidents are asked: one in so many, or all."""
+"""Step through the incidents: every fifth, or all if KARPTUI_ALL_GOLDENS is set."""
 SAID: Final = (
     "evictions-for-memory-without-events",
     "fine-edge-nodes-have-versions-of-their-own",
@@ -37,23 +37,23 @@ NOT_THE_SAME: Final = {
 """Incidents whose redacted recording is judged differently."""
 
 
-def asked(words: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
-    """Return what a command prints as JSON."""
+def json_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return a command's parsed JSON output."""
     capsys.readouterr()
     assert main([*words, "-o", "json"]) in (0, 1, 3)
     return json.loads(capsys.readouterr().out)
 
 
 def findings(file: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """Return codes, dollars, times and numbers of objects of the verdict."""
+    """Return the codes, costs, times and object counts of the verdict's findings."""
     kept = ("severity", "code", "pricePerHour", "isUpperBound", "since", "until", "zones")
-    rows = asked(["verdict", "--snapshot", str(file)], capsys)
+    rows = json_of(["verdict", "--snapshot", str(file)], capsys)
     return sorted(json.dumps([*(row[name] for name in kept), len(row["objects"])]) for row in rows)
 
 
 def counts(file: Path, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Return how many NodeClaims, pods, candidates and commands Karpenter's decisions have, and what they save."""
-    answer = asked(["simulate", str(file), "--disruption"], capsys)
+    """Return the numbers of NodeClaims, pods, candidates and commands of Karpenter's decisions, and their savings."""
+    answer = json_of(["simulate", str(file), "--disruption"], capsys)
     provisioning = answer["provisioning"]
     claims = [(len(c["instanceTypes"]), len(c["pods"]), c["cheapestPrice"]) for c in provisioning["newNodeClaims"]]
     commands = [
@@ -67,13 +67,13 @@ def counts(file: Path, capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def next_and_pending(file: Path, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Return the numbers that `next` and `pending` print."""
-    answers = [asked([command, "--snapshot", str(file)], capsys) for command in ("next", "pending")]
+    """Return the numbers in the output of `next` and `pending`."""
+    answers = [json_of([command, "--snapshot", str(file)], capsys) for command in ("next", "pending")]
     return [numbers(answer) for answer in answers]
 
 
 def numbers(value: Any) -> Any:
-    """Return a value without its texts, and its lists in an order of their own."""
+    """Return a value with empty texts and sorted lists."""
     if isinstance(value, dict):
         return sorted((numbers(part) for part in value.values()), key=json.dumps)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Command lines that are refused: no output, no file, a sentence on standard error, and status 2."""
+"""Invalid command lines: no output, no file, a message on standard error, and exit status 2."""
 
 from __future__ import annotations
 
@@ -349,9 +349,9 @@ REFUSED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("--demo --metrics 9110", "'9110' is not [HOST]:PORT, such as :9110 or 0.0.0.0:9110"),
     ),
 }
-"""The beginning of command lines, their ends, and a part of the message.
+"""By start of the command line: its possible ends, each with a part of the message.
 
-SMALL is a recording, STORIES a snapshot with NodePools and pending pods, HISTORY twenty seconds of the demo from 14:00.
+SMALL is a recording, STORIES a snapshot with NodePools and pending pods, HISTORY 20 seconds of the demo from 14:00.
 """
 DEPLOYMENT: Final = """\
 apiVersion: apps/v1
@@ -389,7 +389,7 @@ FILES: Final = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder in which the commands are run."""
+    """Return the working directory of the commands."""
     folder = tmp_path_factory.mktemp("refusals")
     for name, text in FILES.items():
         (folder / name).write_bytes(text.encode("latin-1"))
@@ -403,7 +403,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [(f"{start} {end}".strip(), sentence) for start, rows in REFUSED.items() for end, sentence in rows],
     ids=lambda text: text,
 )
-def test_refusals_are_told(line: str, sentence: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_command_lines_are_refused(
+    line: str, sentence: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folder)
     files = {"SMALL": "small.json", "STORIES": str(STORIES), "HISTORY": "demo.karptui"}
     output, error = run(*(files.get(word, word) for word in shlex.split(line)), status=2)

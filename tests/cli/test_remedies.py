@@ -1,4 +1,4 @@
-"""`karptui remedies`: what can be done about what keeps nodes, tried, in every form."""
+"""`karptui remedies`: simulated remedies for blockers, in every output format."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from tests.shared_analyses import answer_once
 
 
 @pytest.fixture(autouse=True)
-def _tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _cached_remedies(monkeypatch: pytest.MonkeyPatch) -> None:
     answer_once(monkeypatch, "karptui.whatif.remedies.blockers.trial.try_remedies", try_remedies)
 
 
 @cache
 def printed(*words: str) -> tuple[str, str]:
-    """Return what the command prints on standard output and on standard error."""
+    """Return the command's standard output and standard error."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         assert main(["remedies", "--demo=still", *words]) == 0
     return out.getvalue(), err.getvalue()
 
 
-def told(*words: str) -> str:
+def output_of(*words: str) -> str:
     return printed(*words)[0]
 
 
-def test_groups_come_with_their_best_remedy_first() -> None:
-    rows = json.loads(told("-o", "json"))
+def test_the_best_remedy_of_each_group_is_first() -> None:
+    rows = json.loads(output_of("-o", "json"))
     groups = [(name, [row["place"] for row in result]) for name, result in groupby(rows, lambda row: row["group"])]
     assert len(groups) == len({name for name, _ in groups}) > 3
     assert all(places == list(range(1, len(places) + 1)) for _, places in groups)
@@ -45,8 +45,8 @@ def test_groups_come_with_their_best_remedy_first() -> None:
     assert all(len(row["freed_nodes"]) <= row["nodes"] for row in rows if row["nodes"] is not None)
 
 
-def test_one_group_with_numbers_of_this_cluster_and_commands() -> None:
-    rows = {row["remedy"]: row for row in json.loads(told("--of", "gitlab/ci", "-o", "json"))}
+def test_one_group_is_described_with_numbers_and_commands() -> None:
+    rows = {row["remedy"]: row for row in json.loads(output_of("--of", "gitlab/ci", "-o", "json"))}
     assert {row["group"] for row in rows.values()} == {"gitlab/ci"}
     assert rows["duration"]["title"] == 'do-not-disrupt: "3h"'
     assert 'karpenter.sh/do-not-disrupt: "3h"' in rows["duration"]["text"]
@@ -55,8 +55,8 @@ def test_one_group_with_numbers_of_this_cluster_and_commands() -> None:
     assert rows["priority"]["wait_seconds"] is None
 
 
-def test_what_still_holds_the_nodes_is_said() -> None:
-    row = json.loads(told("--of", "db/postgres", "-o", "json"))[0]
+def test_remaining_blockers_of_the_nodes_are_named() -> None:
+    row = json.loads(output_of("--of", "db/postgres", "-o", "json"))[0]
     assert row["freed_nodes"] == []
     assert {item["by"] for item in row["still_held"]} == {"monitoring/prometheus", "payments/ledger"}
     assert "still blocked by monitoring/prometheus" in row["says"]
@@ -64,7 +64,7 @@ def test_what_still_holds_the_nodes_is_said() -> None:
 
 def test_table_and_csv_have_the_same_rows() -> None:
     words = ("--filter", "saves>0.5", "--sort-by", "saves=dsc")
-    table, rows = (told(*words).splitlines(), list(csv.DictReader(io.StringIO(told(*words, "-o", "csv")))))
+    table, rows = (output_of(*words).splitlines(), list(csv.DictReader(io.StringIO(output_of(*words, "-o", "csv")))))
     assert table[0].split()[:2] == ["BLOCKERS", "REMEDY"]
     assert len(table) - 1 == len(rows) > 0
     assert [float(row["saves_per_hour"]) for row in rows] == sorted(
@@ -73,16 +73,16 @@ def test_table_and_csv_have_the_same_rows() -> None:
     assert all(row["title"] in line for row, line in zip(rows, table[1:], strict=True))
 
 
-def test_what_frees_no_node_is_counted_beside_the_table() -> None:
-    every = json.loads(told("-o", "json"))
+def test_remedies_that_free_no_node_are_counted_on_standard_error() -> None:
+    every = json.loads(output_of("-o", "json"))
     vain = [row for row in every if not row["freed_nodes"] and not row["preempting_pods"]]
     output, error = printed()
     assert len(output.splitlines()) - 1 == len(every) - len(vain) > 0
     assert f"{len(vain)} remedies that free no node are left out, including all for db/postgres: " in error
-    assert "remove the annotation" in told("--of", "gitlab/ci")
+    assert "remove the annotation" in output_of("--of", "gitlab/ci")
 
 
-def test_where_none_frees_a_node_that_is_said_and_no_empty_table(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_effective_remedy_a_message_replaces_the_table(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     every = remedies._tried_remedies
     monkeypatch.setattr(remedies, "_tried_remedies", lambda *given: [row for row in every(*given) if not row.helps])
     shown = run("remedies", "--demo")

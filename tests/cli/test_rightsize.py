@@ -1,4 +1,4 @@
-"""`karptui rightsize`: recommendations of VPA objects and of KRR, the answer in every form, and bad input."""
+"""`karptui rightsize`: recommendations of VPAs, KRR and history, output formats, and invalid input."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.story_d import story_document
 
 
 def krr(*scans: tuple[str, Any, Any], **settings: Any) -> dict[str, Any]:
-    """Return a result of KRR; scans are workload, cores and bytes."""
+    """Return a KRR result; each scan is a workload, cores and bytes."""
     result = []
     for workload, cpu, memory in scans:
         kind, namespace, name = workload.split("/")
@@ -59,7 +59,7 @@ SETTINGS = {"history_duration": 336.0, "cpu_percentile": 95.0, "memory_buffer_pe
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return story D, its containers named ``app``, with VerticalPodAutoscalers."""
+    """Write story D with VerticalPodAutoscalers and containers named ``app``, and return its path."""
     document = story_document()
     for manifest in document["objects"]:
         if manifest["kind"] == "Pod":
@@ -84,7 +84,7 @@ def printed(run: Run, story: Path, *words: str) -> str:
     return run("rightsize", "--snapshot", str(story), "--no-aws", "--horizon", "1h", *words).out
 
 
-def test_vpas_of_a_snapshot_are_read_and_every_form_says_the_same(run: Run, story: Path) -> None:
+def test_vpas_of_a_snapshot_are_read_and_all_formats_agree(run: Run, story: Path) -> None:
     document = json.loads(printed(run, story, "-o", "json"))
     (row,) = document["workloads"]
     assert (row["workload"], row["updateMode"], row["cpuMillisAfter"]) == (WORKER, "Off", 2000)
@@ -101,7 +101,7 @@ def test_vpas_of_a_snapshot_are_read_and_every_form_says_the_same(run: Run, stor
     assert "  not modelled: the rollout that a patch causes: pods have the new requests at once" in text
 
 
-def test_the_patch_is_yaml_of_the_requests_alone(run: Run, story: Path) -> None:
+def test_the_patch_contains_only_the_requests(run: Run, story: Path) -> None:
     (patch,) = yaml.safe_load_all(printed(run, story, "--patch"))
     assert patch == {
         "apiVersion": "apps/v1",
@@ -116,7 +116,7 @@ def test_the_patch_is_yaml_of_the_requests_alone(run: Run, story: Path) -> None:
     assert printed(run, story, "--patch", "--filter", "nothing-like-it") == "# nothing changes\n"
 
 
-def test_krr_replaces_the_vpas_and_names_percentile_and_history(run: Run, story: Path, tmp_path: Path) -> None:
+def test_krr_replaces_vpas_and_its_percentile_and_history_are_shown(run: Run, story: Path, tmp_path: Path) -> None:
     path = written(tmp_path / "krr.json", krr((WORKER, 1.5, "?"), ("Job/x/y", None, None), **SETTINGS))
     document = json.loads(printed(run, story, "--krr", str(path), "-o", "json"))
     (row,) = document["workloads"]
@@ -134,7 +134,7 @@ def test_krr_replaces_the_vpas_and_names_percentile_and_history(run: Run, story:
     (json.dumps(krr((WORKER, "?", None))), "there are no recommendations: they come from"),
     (json.dumps(krr(("Deployment/no/where", 1, 1))), "none of the 1 workloads with recommendations has pods"),
 ])  # fmt: skip
-def test_what_is_no_recommendation_is_told(text: str, problem: str, run: Run, story: Path, tmp_path: Path) -> None:
+def test_an_invalid_krr_file_gives_a_message(text: str, problem: str, run: Run, story: Path, tmp_path: Path) -> None:
     path = written(tmp_path / "krr.json", text)
     out, err = run("rightsize", "--snapshot", str(story), "--no-aws", "--krr", str(path), status=2)
     assert out == ""
@@ -142,7 +142,7 @@ def test_what_is_no_recommendation_is_told(text: str, problem: str, run: Run, st
 
 
 class Answering(ClusterSource):
-    """A live cluster that answers one request."""
+    """A fake live cluster that answers one request."""
 
     def __init__(self, answer: bytes | Exception) -> None:
         self.answer = answer
@@ -173,7 +173,7 @@ def test_vpas_of_a_live_cluster_are_listed_once() -> None:
     (b"<html>", "verticalpodautoscalers cannot be read: "),
     (b'{"items": [{"metadata": {}}]}', "cannot be read: VerticalPodAutoscaler (without a name): metadata.name"),
 ])  # fmt: skip
-def test_vpas_that_cannot_be_listed_are_a_sentence(answer: bytes | Exception, problem: str) -> None:
+def test_vpas_that_cannot_be_listed_give_an_error(answer: bytes | Exception, problem: str) -> None:
     refused = live_vpas(Answering(answer))
     assert isinstance(refused, SourceError)
     assert problem in str(refused)
@@ -184,7 +184,7 @@ MINUTE_NS = 60 * 10**9
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return two moments of the demo, the second 30 h after the first, with usage in between."""
+    """Record two moments of the demo, 30 h apart, with measured usage in between."""
     path = demo_history(tmp_path_factory, 2)
     record_demo(path, 2, begin_ns=BEGIN_NS + 30 * 60 * MINUTE_NS)
     for hour in range(28):
@@ -206,7 +206,7 @@ def recorded(run: Run, path: Path, *words: str) -> dict[str, Any]:
     return document
 
 
-def test_recorded_usage_is_taken_without_vpas(history: Path, run: Run) -> None:
+def test_recorded_usage_is_used_without_vpas(history: Path, run: Run) -> None:
     document = recorded(run, history)
     assert document["source"] == (
         "karptui's history: cpu at percentile 95 of the measurements of all pods of a workload together, the highest "
@@ -216,7 +216,7 @@ def test_recorded_usage_is_taken_without_vpas(history: Path, run: Run) -> None:
     rows = {row["workload"]: row for row in document["workloads"]}
     assert rows.keys() == {"StatefulSet/trino/trino-worker", "Deployment/web/api"}
     worker, api = rows["StatefulSet/trino/trino-worker"], rows["Deployment/web/api"]
-    assert 500 <= worker["cpuMillisAfter"] <= 525, "5.1 % of the minutes use 500m"
+    assert 500 <= worker["cpuMillisAfter"] <= 525, "5.1% of the minutes use 500m, so percentile 95 is 500m"
     assert worker["memoryBytesAfter"] == 27 << 20
     assert ("unsure" in api["caveats"], "unsure" in worker["caveats"]) == (True, False)
     lower = recorded(run, history, "--percentile", "90")
@@ -228,14 +228,12 @@ def test_recorded_usage_is_taken_without_vpas(history: Path, run: Run) -> None:
 def test_only_the_window_before_the_moment_counts(history: Path, run: Run) -> None:
     document = recorded(run, history, "--window", "8h")
     assert "measured in the last 8h" in document["source"]
-    assert "4h55m measured" in document["source"], "hours 23 to 27: hour 22 begins before the window"
+    assert "4h55m measured" in document["source"], "only hours 23 to 27 are complete: hour 22 begins before the window"
     error = run("rightsize", "--snapshot", str(history), "--at", "-29h", "--window", "1h", status=2).err
     assert "there are no recommendations: they come from" in error
 
 
-def test_vpas_go_before_recorded_usage_that_is_not_asked_for(
-    story: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run
-) -> None:
+def test_recorded_usage_needs_a_history(story: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     error = run("rightsize", "--snapshot", str(story), "--percentile", "95", status=2).err
     assert "is not a history that karptui has recorded" in error
@@ -245,7 +243,7 @@ def test_vpas_go_before_recorded_usage_that_is_not_asked_for(
     assert "there are no recommendations" in run("rightsize", "--demo", "--window", "1d", status=2).err
 
 
-def test_recorded_usage_replaces_vpas_that_may_not_be_listed(history: Path) -> None:
+def test_recorded_usage_is_used_if_vpas_may_not_be_listed(history: Path) -> None:
     refused = live_vpas(Answering(ApiError(403, "Forbidden", "no")))
     snapshot = SnapshotReader().read([history])
     now_ns, inventory = snapshot.captured_at_ns, snapshot.inventory

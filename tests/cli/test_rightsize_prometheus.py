@@ -1,4 +1,4 @@
-"""`karptui rightsize --prometheus`: queries, requests by usage, a whole answer, and every server that gives none."""
+"""`karptui rightsize --prometheus`: queries, requests from usage, a complete answer, and failing servers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_queries_have_percentile_and_window() -> None:
     assert asked[FIRST] == f"min {by} (min_over_time(timestamp({memory}{containers})[12h:1h]))"
 
 
-def test_history_is_that_of_the_oldest_pod_and_of_the_window_at_most() -> None:
+def test_the_history_begins_with_the_oldest_pod_or_the_window() -> None:
     result = sized(series(0.1), series(1e6, 2e6), series(NOW - 3 * HOUR, NOW - 9 * HOUR))
     assert (result.known_hours, result.items[0].is_unsure) == ((9.0, 9.0), True)
     assert sized(series(0.1), series(1e6), series(0)).known_hours == (168.0, 168.0)
@@ -62,13 +62,13 @@ AMOUNTS = st.lists(st.floats(0, 1e12), min_size=2, max_size=2)
 
 @given(AMOUNTS, AMOUNTS)
 def test_a_request_is_never_below_the_usage_of_a_pod(cpu: list[float], memory: list[float]) -> None:
-    (item,) = sized(series(*cpu, 9e15), series(*memory, 9e15), series()).items  # the third is of a pod that is gone
+    (item,) = sized(series(*cpu, 9e15), series(*memory, 9e15), series()).items  # the third value is a deleted pod's
     for resource, values in (("cpu", cpu), ("memory", memory)):
         assert max(values) * (1 - 1e-12) <= item.requests[resource].nano / 1e9 <= max(values) * (1 + 1e-9) + 1e-9
 
 
 @pytest.mark.parametrize("amount", [math.nan, math.inf, -1.0])
-def test_what_is_no_amount_names_the_container(amount: float) -> None:
+def test_an_invalid_amount_names_the_container(amount: float) -> None:
     with pytest.raises(PrometheusError, match="as cpu of pod shop/web-1, container app"):
         sized(series(0.1, amount), series(1e6), series())
 
@@ -84,7 +84,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def vector(*samples: tuple[str, str], **more: Any) -> dict[str, Any]:
-    """Return an answer about pods of trino."""
+    """Return Prometheus' answer with these values for pods of trino."""
     result = [
         {"metric": {"namespace": "trino", "pod": pod, "container": "app"}, "value": [1.5, value]}
         for pod, value in samples
@@ -92,7 +92,7 @@ def vector(*samples: tuple[str, str], **more: Any) -> dict[str, Any]:
     return {"status": "success", "data": {"resultType": "vector", "result": result}, **more}
 
 
-def test_a_whole_answer(run: Run, story: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rightsize_with_a_working_server(run: Run, story: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pods = [manifest for manifest in json.loads(story.read_text())["objects"] if manifest["kind"] == "Pod"]
     names = [pod["metadata"]["name"] for pod in pods if pod["metadata"]["namespace"] == "trino"]
 
@@ -140,7 +140,7 @@ ANSWERS: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("answer", "problem"), ANSWERS)
-def test_no_answer_is_a_sentence(answer: Any, problem: str, run: Run, story: Path) -> None:
+def test_a_failing_server_gives_a_message(answer: Any, problem: str, run: Run, story: Path) -> None:
     with LoopbackServer(answer) as server:
         out, err = run("rightsize", "--snapshot", str(story), *SHORT, "--prometheus", server.url, status=2)
     assert out == ""
@@ -148,7 +148,7 @@ def test_no_answer_is_a_sentence(answer: Any, problem: str, run: Run, story: Pat
     assert "\x1b" not in err
 
 
-def test_a_server_that_is_silent_or_away_is_named() -> None:
+def test_a_silent_or_unreachable_server_is_named() -> None:
     with (
         LoopbackServer(Call.stall) as server,
         pytest.raises(SourceError, match=r"127\.0\.0\.1:\d+ stopped sending data"),

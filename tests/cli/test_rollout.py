@@ -1,4 +1,4 @@
-"""`karptui rollout`: exit statuses, forms of the answer, and waiting."""
+"""`karptui rollout`: exit statuses, output formats, and waiting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HASH, VERSION = "karpenter.sh/nodepool-hash", "karpenter.sh/nodepool-hash-versio
 
 
 def snapshot(folder: Path, *, old: int, budget: str = "1") -> str:
-    """Return the four edge nodes of the demo with hashes, and some of them of an earlier template."""
+    """Return the demo's four edge nodes with hashes, ``old`` of them from an earlier template."""
     demo = StillDemo(FrozenClock(NOW_NS))
     demo.start(Mailbox())
     objects = [item for item in demo.manifests() if _is_kept(item)]
@@ -66,7 +66,7 @@ def test_the_status_is_that_of_the_rollout(run: Run, tmp_path: Path) -> None:
     assert "--fail-on stalled: the forecast replaces no old node" in err
 
 
-def test_json_and_csv_hold_the_same(run: Run, tmp_path: Path) -> None:
+def test_json_and_csv_have_the_same_rows(run: Run, tmp_path: Path) -> None:
     path = snapshot(tmp_path, old=2)
     document = run.json("rollout", "--snapshot", path, "--no-aws", "--horizon", "1h", status=1)
     rows = run.csv("rollout", "--snapshot", path, "--no-aws", "--horizon", "1h", status=1)
@@ -75,8 +75,8 @@ def test_json_and_csv_hold_the_same(run: Run, tmp_path: Path) -> None:
     assert sum(group["old"] for group in document["groups"] if group["kind"] == "NodePool") == 2
 
 
-def test_waiting_ends_when_done_when_stalled_and_after_its_time(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    """The trino NodePool of the demo is closed by a budget."""
+def test_waiting_ends_if_stalled_or_after_the_timeout(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """A disruption budget of 0 blocks the rollout of the demo's NodePool trino."""
     short = ("--horizon", "10m")
     error = run(
         "rollout", "--demo", "--pool", "trino", "--wait", "--timeout", "60s", "--fail-on", "stalled", *short, status=3

@@ -34,7 +34,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(written(folder / "incident.json", document))
 
 
-def test_less_memory_overhead_makes_do_with_a_cheaper_type(tmp_path: Path, run: Run) -> None:
+def test_less_memory_overhead_allows_a_cheaper_type(tmp_path: Path, run: Run) -> None:
     path = write(tmp_path, OVERHEAD)
     (document,) = run.json_lines("simulate", STORIES, "--scenario", path)
     assert document["scenario"] == "less overhead"
@@ -46,7 +46,7 @@ def test_less_memory_overhead_makes_do_with_a_cheaper_type(tmp_path: Path, run: 
     assert "approximated: " in text
 
 
-def test_what_is_replayed_can_be_said_on_the_command_line(tmp_path: Path, snapshot: str, run: Run) -> None:
+def test_the_replay_flag_selects_the_mode(tmp_path: Path, snapshot: str, run: Run) -> None:
     path = write(tmp_path, CHAOS)
     for mode in ("pending", "scratch", "remove", "next"):
         (document,) = run.json_lines("simulate", snapshot, "--scenario", path, "--replay", mode)
@@ -59,7 +59,7 @@ def test_what_is_replayed_can_be_said_on_the_command_line(tmp_path: Path, snapsh
     (["drift", "pending"], (3, "--fail-on drift: ", "--fail-on pending: ")),
     (["cost", "cost+10%", "cost+0.5"], (0,)),
 ])  # fmt: skip
-def test_conditions(
+def test_fail_on_reports_the_conditions_that_are_met(
     conditions: list[str], answer: tuple[int, *tuple[str, ...]], tmp_path: Path, snapshot: str, run: Run
 ) -> None:
     status, *texts = answer
@@ -70,14 +70,14 @@ def test_conditions(
     assert "  Would drift: " in shown.out
 
 
-def test_costs_that_rise(tmp_path: Path, run: Run) -> None:
+def test_fail_on_cost_compares_with_a_limit(tmp_path: Path, run: Run) -> None:
     path = write(tmp_path, "edits: [{edit: copies, object: Pod/trino/worker-0, count: 9}]\n")
     for condition, status in (("cost", 3), ("cost+10%", 3), ("cost+1.5", 3), ("cost+999", 0), ("cost+9999%", 0)):
         err = run("simulate", STORIES, "--scenario", path, "--fail-on", condition, status=status).err
         assert ("costs rise by" in err) == bool(status)
 
 
-def test_what_the_api_server_refuses(tmp_path: Path, run: Run) -> None:
+def test_an_edit_that_the_api_server_rejects_is_reported(tmp_path: Path, run: Run) -> None:
     text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: new}\nspec: {weight: 400}\n"
     edits = [{"edit": "object", "text": text}]
     path = write(tmp_path, json.dumps({"edits": edits}))
@@ -96,7 +96,7 @@ def test_several_files_and_snapshots(tmp_path: Path, snapshot: str, run: Run) ->
 
 
 @pytest.mark.parametrize("command", [["simulate"], ["forward", "--instant"], ["packing"]], ids=lambda words: words[0])
-def test_edits_that_cannot_be_made(command: list[str], tmp_path: Path, snapshot: str, run: Run) -> None:
+def test_an_edit_of_a_missing_object_is_an_error(command: list[str], tmp_path: Path, snapshot: str, run: Run) -> None:
     words = [*command, snapshot, "--scenario", write(tmp_path, "edits: [{edit: cordonNode, name: nobody}]\n")]
     assert run.json(*words, status=1)["error"] == "edit 1: there is no Node nobody"
     assert "there is no Node nobody" in "".join(run(*words, status=1))
@@ -109,7 +109,9 @@ def test_a_scenario_from_standard_input_on_the_demo(monkeypatch: pytest.MonkeyPa
     assert document["driftGained"]
 
 
-def test_the_self_check(snapshot: str, tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_self_check_as_text_and_json(
+    snapshot: str, tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     status = main(["simulate", snapshot, "--self-check"])
     text = capsys.readouterr().out
     assert "NodeClaims" in text.splitlines()[0]
@@ -123,7 +125,7 @@ def test_the_self_check(snapshot: str, tmp_path: Path, run: Run, capsys: pytest.
 # Sweeps
 
 
-def test_a_sweep(run: Run) -> None:
+def test_sweep_as_text_json_and_csv(run: Run) -> None:
     words = ["sweep", STORIES, "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.03,0.075", "--jobs", "1"]
     (document,) = run.json_lines(*words)
     assert document["parameter"] == "VM_MEMORY_OVERHEAD_PERCENT"
@@ -138,7 +140,7 @@ def test_a_sweep(run: Run) -> None:
     assert len(rows) == 2
 
 
-def test_values_that_cannot_be_set(tmp_path: Path, run: Run) -> None:
+def test_sweep_reports_invalid_values(tmp_path: Path, run: Run) -> None:
     words = ["sweep", STORIES, "--set", "VM_MEMORY_OVERHEAD_PERCENT=x,0.05", "--jobs", "1"]
     scenario = write(tmp_path, "replay: scratch\n")
     text = run(*words, "--scenario", scenario, status=1).out
@@ -150,13 +152,13 @@ def test_values_that_cannot_be_set(tmp_path: Path, run: Run) -> None:
     assert main(["sweep", bad, "--set", "A=1", "--jobs", "1", "-o", "csv"]) == 1
 
 
-def test_progress_is_shown_to_people(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     assert main(["sweep", STORIES, "--set", "RESERVED_ENIS=0,1", "--jobs", "1"]) == 0
     assert "1 of 2" in capfd.readouterr().err
 
 
-def test_every_part_of_the_table(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_shows_every_kind_of_result(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.views.whatif.result.MAX_LINES", 4)
     pool = (
         "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: other}, spec: {weight: 99, template: {spec: {"
@@ -179,7 +181,7 @@ edits:
         assert part in shown
 
 
-def test_what_is_assumed_about_a_snapshot_is_said(tmp_path: Path, run: Run) -> None:
+def test_assumptions_about_a_snapshot_are_printed(tmp_path: Path, run: Run) -> None:
     bare = write(tmp_path, "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", "bare.yaml")
     scenario = write(tmp_path, "replay: next\n")
     shown = run("simulate", bare, "--scenario", scenario)
@@ -188,7 +190,7 @@ def test_what_is_assumed_about_a_snapshot_is_said(tmp_path: Path, run: Run) -> N
     assert "it has no time of capture" in run("sweep", bare, "--set", "RESERVED_ENIS=0", "--jobs", "1").err
 
 
-def test_which_of_several_scenarios_is_best_is_said(tmp_path: Path, run: Run) -> None:
+def test_the_best_of_several_scenarios_is_named(tmp_path: Path, run: Run) -> None:
     paths = [write(tmp_path, OVERHEAD), write(tmp_path, "name: nothing\nedits: []\n", "nothing.yaml")]
     flags = [word for path in paths for word in ("--scenario", path)]
     result = run.json_lines("simulate", STORIES, *flags)

@@ -1,4 +1,4 @@
-"""`--serve` and a served session on loopback: who may open it, how many, and that it writes nothing."""
+"""`--serve` on loopback: access control, the maximum number of sessions, and no writing of files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from karptui.cli.open import without_serve
 from tests.cli.conftest import Run
 from tests.cli.files import a_file
 
-if TYPE_CHECKING:  # aiohttp is imported by the tests: every process of a run would pay for it
+if TYPE_CHECKING:  # The tests import aiohttp themselves, so that other test processes do not pay for the import.
     from aiohttp import ClientSession, ClientWebSocketResponse
 
 pytestmark = pytest.mark.skipif(find_spec("textual_serve") is None, reason="textual-serve is not installed")
@@ -34,7 +34,7 @@ Params = ParamSpec("Params")
 
 
 def in_real_time(test: Callable[Params, Coroutine[None, None, None]]) -> Callable[Params, None]:
-    """Run a test on a loop whose clock is real, as it talks to another process."""
+    """Run a test on an event loop with the real clock, because it talks to another process."""
 
     @functools.wraps(test)
     def run(*args: Params.args, **kwargs: Params.kwargs) -> None:
@@ -64,7 +64,7 @@ def served_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    # A single session instead of four: each is a process.
+    # One session at a time instead of four: each is a process.
     program = "import sys; from karptui.cli import main, serve; serve.MOST_APPS = 1; sys.exit(main.main())"
     words = [sys.executable, "-c", program, "--snapshot", small, "--serve", f"127.0.0.1:{port}"]
     folders = {name: str(home) for name in ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")}
@@ -88,7 +88,7 @@ async def connect(session: ClientSession, served: Served, **headers: str) -> Cli
 
 
 @in_real_time
-async def test_the_page_is_for_whoever_has_the_token(served: Served) -> None:
+async def test_the_page_is_served_only_under_its_secret_path(served: Served) -> None:
     from aiohttp import ClientSession
 
     path = urlsplit(served.address).path
@@ -104,7 +104,7 @@ async def test_the_page_is_for_whoever_has_the_token(served: Served) -> None:
 
 
 @in_real_time
-async def test_a_name_that_is_rebound_to_this_machine_is_refused(served: Served) -> None:
+async def test_requests_with_another_host_header_are_refused(served: Served) -> None:
     path, port = urlsplit(served.address).path, urlsplit(served.address).port
     assert await status(served, path, Host=f"localhost:{port}") == 200
     for host in (f"evil.example:{port}", "127.0.0.1", f"10.0.0.1:{port}", f"127.0.0.1.evil.example:{port}", "[::1", ""):
@@ -113,7 +113,7 @@ async def test_a_name_that_is_rebound_to_this_machine_is_refused(served: Served)
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "", "http://127.0.0.1:1"])
 @in_real_time
-async def test_pages_of_others_open_no_session(served: Served, origin: str) -> None:
+async def test_requests_with_another_origin_are_refused(served: Served, origin: str) -> None:
     from aiohttp import ClientSession, WSServerHandshakeError
 
     async with ClientSession() as session:
@@ -123,7 +123,7 @@ async def test_pages_of_others_open_no_session(served: Served, origin: str) -> N
 
 
 async def again(session: ClientSession, served: Served) -> ClientWebSocketResponse:
-    """Connect as soon as the sessions before have ended."""
+    """Connect as soon as earlier sessions have ended."""
     from aiohttp import WSServerHandshakeError
 
     until = time.monotonic() + SECONDS
@@ -135,7 +135,7 @@ async def again(session: ClientSession, served: Served) -> ClientWebSocketRespon
 
 
 class Terminal:
-    """What a visitor sees."""
+    """The screen that a browser of the served app shows."""
 
     def __init__(self, connection: ClientWebSocketResponse) -> None:
         self._connection = connection
@@ -146,7 +146,7 @@ class Terminal:
         await self._connection.send_json(["stdin", text])
 
     async def shows(self, text: str) -> None:
-        """Read until the screen shows a text."""
+        """Read until the screen shows this text."""
         from aiohttp import WSMsgType
 
         async with asyncio.timeout(SECONDS):
@@ -182,11 +182,11 @@ async def test_the_number_of_sessions_is_bounded_and_none_writes_a_file(served: 
     (["--serve", "8080", "--context", "a b"], ["--context", "a b"]),
     (["--serve=0.0.0.0:80", "-l", "a=b"], ["-l", "a=b"]),
 ])  # fmt: skip
-def test_a_browser_opens_everything_else(words: list[str], kept: list[str]) -> None:
+def test_served_sessions_get_all_flags_but_serve(words: list[str], kept: list[str]) -> None:
     assert without_serve(words) == kept
 
 
-def test_it_is_served_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_listens_on_the_given_address(monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[tuple[object, ...]] = []
     module = ModuleType("karptui.cli.serve")
     vars(module)["serve"] = lambda *given: served.append(given)
@@ -204,6 +204,8 @@ def test_it_is_served_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
     (["--serve", "--theme", "none"], "there is no theme none"),
     (["--serve"], "--serve needs textual-serve: pip install 'karptui[serve]'"),
 ])  # fmt: skip
-def test_what_cannot_be_served(words: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_invalid_uses_of_serve_are_refused(
+    words: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
     monkeypatch.setitem(sys.modules, "karptui.cli.serve", None)
     assert sentence in run("--demo", *words, status=2).err

@@ -35,7 +35,7 @@ def test_a_line_per_snapshot_in_order(tmp_path: Path, run: Run) -> None:
     assert all("disruption" not in answer for answer in answers)
 
 
-def test_the_least_time_is_added(tmp_path: Path, run: Run) -> None:
+def test_time_adds_the_shortest_duration(tmp_path: Path, run: Run) -> None:
     path = write(tmp_path, 1)
     [timed] = run.json_lines("simulate", path, "--time", "2")
     assert timed["provisioning"].pop("solveMillis") > 0
@@ -52,7 +52,7 @@ def test_disruption_on_demand(wanted: str, tmp_path: Path, run: Run) -> None:
     assert "SingleNodeConsolidation: " in run("simulate", path, "--disruption").out
 
 
-def test_the_instant_to_look_from_may_be_given(
+def test_now_sets_the_time_of_the_simulation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
@@ -75,7 +75,7 @@ def test_the_instant_to_look_from_may_be_given(
     ("text.json", b'"text"', "text"),
     ("list.json", b"[1, 2]", "list"),
 ])  # fmt: skip
-def test_a_snapshot_that_cannot_be_read_is_told_and_the_others_are_answered(
+def test_an_unreadable_snapshot_is_reported_and_the_others_are_simulated(
     name: str, content: bytes | None, called: str, tmp_path: Path, run: Run
 ) -> None:
     bad = tmp_path / name
@@ -88,7 +88,7 @@ def test_a_snapshot_that_cannot_be_read_is_told_and_the_others_are_answered(
     assert called in run("simulate", str(bad), status=1).out
 
 
-def test_events_of_pods_that_protect_a_node_that_goes_away(tmp_path: Path, run: Run) -> None:
+def test_an_invalid_annotation_on_a_node_being_deleted_gives_an_event(tmp_path: Path, run: Run) -> None:
     text = (CASES / "e-runners.yaml").read_text()
     text = text.replace(
         'creationTimestamp: "2026-11-19T12:00:00Z", labels', 'deletionTimestamp: "2026-11-20T11:58:00Z", labels'
@@ -101,7 +101,7 @@ def test_events_of_pods_that_protect_a_node_that_goes_away(tmp_path: Path, run: 
 
 
 @pytest.mark.parametrize(("saved", "text"), [(0.383, "saves $0.3830/h"), (-0.238, "costs $0.2380/h more")])
-def test_what_a_command_saves_is_said_as_everywhere(saved: float, text: str) -> None:
+def test_savings_of_a_command_as_text(saved: float, text: str) -> None:
     command = {
         "decision": "replace",
         "candidates": ["a", "b"],
@@ -113,10 +113,10 @@ def test_what_a_command_saves_is_said_as_everywhere(saved: float, text: str) -> 
     answer = {"name": "case", "provisioning": decision, "disruption": [drift], "notModelled": []}
     lines = list(lines_of(answer, {"Drift": (saved, None)}))
     assert f"    replace a, b by 1 NodeClaim, {text}" in lines
-    assert "    replace a, b by 1 NodeClaim" in lines, "nobody can say what it saves"
+    assert "    replace a, b by 1 NodeClaim" in lines, "the savings are unknown"
 
 
-def test_nothing_is_said_to_be_saved_where_a_node_has_no_price(tmp_path: Path, run: Run) -> None:
+def test_savings_are_left_out_if_a_node_has_no_price(tmp_path: Path, run: Run) -> None:
     document = troubles_document()
     document["objects"] = [item for item in document["objects"] if item["kind"] != "Pod"]
     path = written(tmp_path / "empty.json", document)
@@ -129,7 +129,7 @@ def test_nothing_is_said_to_be_saved_where_a_node_has_no_price(tmp_path: Path, r
 
 
 @pytest.mark.parametrize("status", ["True", "False"])
-def test_pods_wait_untried_while_no_nodepool_is_usable(status: str, tmp_path: Path, run: Run) -> None:
+def test_pods_stay_pending_if_no_nodepool_is_ready(status: str, tmp_path: Path, run: Run) -> None:
     text = (CASES / "a-weights.yaml").read_text()
     path = tmp_path / "case.yaml"
     path.write_text(text.replace('{type: Ready, status: "True"}', f'{{type: Ready, status: "{status}"}}', 1))
@@ -147,7 +147,7 @@ def test_pods_wait_untried_while_no_nodepool_is_usable(status: str, tmp_path: Pa
     validator("simulate").validate(answer)
 
 
-def test_ties_and_what_is_not_modelled_are_told(tmp_path: Path, run: Run) -> None:
+def test_ties_and_unmodelled_features_are_reported(tmp_path: Path, run: Run) -> None:
     spread = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
     document = scenario(1) | {"settings": {"IGNORE_DRA_REQUESTS": "false"}}
     spec = {
@@ -167,7 +167,7 @@ def test_ties_and_what_is_not_modelled_are_told(tmp_path: Path, run: Run) -> Non
 
 
 @pytest.mark.parametrize(("gates", "is_named"), [({}, False), ({"FEATURE_GATES": "StaticCapacity=true"}, True)])
-def test_static_drift_is_asked_always_and_named_in_json_with_its_gate(
+def test_static_drift_is_always_in_text_but_in_json_only_with_its_feature_gate(
     gates: dict[str, str], tmp_path: Path, run: Run, *, is_named: bool
 ) -> None:
     path = written(tmp_path / "static.json", scenario(1) | {"settings": gates})

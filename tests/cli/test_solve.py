@@ -1,4 +1,4 @@
-"""`karptui solve`: the change that reaches a goal."""
+"""`karptui solve`: a change that reaches a goal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.shared_analyses import answer_once
 
 
 @pytest.fixture(autouse=True)
-def _answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _cached_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     answer_once(monkeypatch, "karptui.solve.run.solve_goal", solve_goal)
 
 
@@ -50,18 +50,18 @@ def test_scenario_manifests_and_commands_hold_the_same_edits(run: Run, tmp_path:
     assert simulated["after"]["pending"] == after["pending"]
 
 
-def test_what_is_not_reached_has_a_status_of_its_own(run: Run) -> None:
+def test_an_unreachable_goal_exits_with_3(run: Run) -> None:
     words = ("weight", "--pods", "trino/*", "--nodepool", "runners", "--tries", "20")
     assert printed(run, *words, status=3).startswith("demo: not reached: with runners as the only NodePool 11 pods")
     assert "# nothing is edited" in printed(run, *words, "-o", "yaml", status=3)
 
 
-def test_markdown_is_no_markup_of_the_cluster_s(run: Run) -> None:
+def test_solve_as_markdown(run: Run) -> None:
     lines = printed(run, *FAMILIES, "-o", "markdown").splitlines()
     assert lines[0] == "## of the instance families tried, those to add that make NodePool general cheapest on demo"
     assert any(line.startswith("- NodePool general: allow ") for line in lines)
     assert "    - edit: set" in lines
 
 
-def test_every_goal_has_somebody_who_finds_it() -> None:
+def test_every_goal_has_a_finder() -> None:
     assert list(GOALS) == list(_FINDERS)

@@ -1,4 +1,4 @@
-"""Standard streams as they come: closed, full, or in an encoding without most of what is printed."""
+"""Unusual standard streams: closed, full, or with an encoding that lacks most printed characters."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_streams_of_a_shell(words: list[str], closed: str, encoding: str, status
     assert bool(ended.stdout.strip()) is (status == 0)
 
 
-def test_what_belongs_to_standard_error_goes_into_no_file(tmp_path: Path) -> None:
+def test_messages_go_into_no_file_if_standard_error_is_closed(tmp_path: Path) -> None:
     ended = run("record", "x.json", "--snapshot", a_file(tmp_path), closed="2>&-", cwd=tmp_path)
     assert (ended.returncode, ended.stdout) == (0, "")
     assert (tmp_path / "x.json").read_bytes().startswith(b'{"karptui":1')
@@ -70,7 +70,7 @@ def snapshot_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def words_of(command: str, snapshot: Path, *, given: str = "") -> list[str]:
-    """Return a command line on which a command prints something: of a snapshot, or of what is given instead."""
+    """Return a command line that prints something, with the snapshot or another input."""
     texts = {
         "explain": ["pool", "spot"],
         "plan": ["--horizon", "10m", "-f", str(snapshot.with_name("pool.json"))],
@@ -83,14 +83,14 @@ def words_of(command: str, snapshot: Path, *, given: str = "") -> list[str]:
 
 
 class Streams:
-    """Standard output as a test wants it, and what is said on standard error."""
+    """Replaces standard output, and captures standard error."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._monkeypatch = monkeypatch
         self._stderr = io.StringIO()
 
     def run(self, words: list[str], output: io.TextIOWrapper) -> int:
-        """Run a command that prints to an output, as far as that takes it."""
+        """Run a command with this standard output, and return its exit status."""
         self._stderr = io.StringIO()
         self._monkeypatch.setattr(sys, "stdout", output)
         self._monkeypatch.setattr(sys, "stderr", self._stderr)
@@ -99,7 +99,7 @@ class Streams:
         try:
             return main(words)
         finally:
-            # What was not taken is not to be tried again.
+            # Redirect the descriptor, so that closing the stream does not write the rest again.
             with Path(os.devnull).open("wb") as nowhere:
                 os.dup2(nowhere.fileno(), output.fileno())
             output.close()
@@ -111,7 +111,7 @@ class Streams:
 
     @property
     def has_traceback(self) -> bool:
-        """Whether something was not caught."""
+        """Whether standard error has a traceback or an internal error."""
         return "Traceback" in self._stderr.getvalue() or "internal error" in self._stderr.getvalue()
 
 
@@ -121,7 +121,7 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> Streams:
 
 
 PRINTERS = ("budgets", "explain", "simulate", "sweep", "drill", "plan", "record", "completion")
-"""A command for each function that prints; the streams themselves are the concern of ``main`` and ``put``."""
+"""One command for each function that prints; ``main`` and ``put`` handle the streams of all commands."""
 every_printer = pytest.mark.parametrize("command", PRINTERS)
 
 
@@ -130,7 +130,7 @@ def printing_to(path: Path | int, encoding: str = "utf-8") -> io.TextIOWrapper:
 
 
 @every_printer
-def test_output_that_is_full_closed_or_without_a_reader(command: str, snapshot: Path, streams: Streams) -> None:
+def test_full_closed_or_unread_standard_output(command: str, snapshot: Path, streams: Streams) -> None:
     words = words_of(command, snapshot)
     assert streams.run(words, printing_to(Path("/dev/full"))) == 1
     assert streams.last_words == f"karptui {command}: cannot be written: No space left on device"
@@ -143,7 +143,7 @@ def test_output_that_is_full_closed_or_without_a_reader(command: str, snapshot: 
 
 
 @pytest.mark.parametrize("words", [["forward", "--help"], ["pools", "--demo"], ["explain", "pool", "spot", "--demo"]])
-def test_output_in_ascii(words: list[str], streams: Streams, tmp_path: Path) -> None:
+def test_output_with_an_ascii_encoding(words: list[str], streams: Streams, tmp_path: Path) -> None:
     printed = tmp_path / "printed"
     assert streams.run(words, printing_to(printed, "ascii")) in (0, 2)
     assert not streams.has_traceback
@@ -154,12 +154,12 @@ def test_commands_report_closed_input(
     command: str, snapshot: Path, streams: Streams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if command == "completion":
-        return  # reads nothing
+        return  # completion reads no input
     monkeypatch.setattr(sys, "stdin", None)
     printed = tmp_path / "printed"
     status = streams.run(words_of(command, snapshot, given="-"), printing_to(printed))
     takes_many = command in ("simulate", "sweep")
-    assert status == (1 if takes_many else 2), "of several snapshots one may be read"
+    assert status == (1 if takes_many else 2), "simulate still answers for the readable one of several snapshots"
     assert "standard input: is closed" in (printed.read_text() if takes_many else streams.last_words)
 
 
@@ -168,7 +168,7 @@ def test_commands_report_closed_input(
 WRITING = [
     (command, action.dest) for command in COMMANDS for action in actions_of(command) if action.type is target_name
 ]
-"""Commands with an argument that names a file to be written, which all have one type."""
+"""Commands with an output file argument: all have the type ``target_name``."""
 REFUSED = {
     "there": "exists already; --force replaces it",
     "folder": "cannot be written: it is no regular file, and only those are replaced",
@@ -183,7 +183,7 @@ REFUSED = {
 
 
 def target_of(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a path where nothing can be written, and why is said by its kind."""
+    """Return a path that cannot be written for a reason of REFUSED."""
     path = folder / "out.json"
     if kind == "there":
         path.write_text("mine")
@@ -218,7 +218,7 @@ class FullFile(io.FileIO):
 
 @pytest.mark.parametrize(("command", "argument"), WRITING)
 @pytest.mark.parametrize("kind", REFUSED)
-def test_commands_say_why_a_file_cannot_be_written(
+def test_the_error_names_the_reason_why_a_file_cannot_be_written(
     command: str,
     argument: str,
     kind: str,
@@ -240,19 +240,19 @@ def test_commands_say_why_a_file_cannot_be_written(
     assert kind != "there" or path.read_text() == "mine"
 
 
-def test_no_command_writes_files_in_another_way() -> None:
-    assert WRITING == [("record", "file")], "what a new command needs to hold is above"
+def test_every_file_argument_has_the_type_of_an_input_or_output_file() -> None:
+    assert WRITING == [("record", "file")], "add a new command to the tests above"
     names = {
         (command, action.dest)
         for command in COMMANDS
         for action in actions_of(command)
         if action.metavar in ("FILE", "SNAPSHOT") and action.type not in (file_name, target_name)
     }
-    assert not names, "a file is read or written, and its type says which"
+    assert not names, "these arguments have neither the type of input files nor that of output files"
 
 
 @every_printer
-def test_commands_answer_where_nothing_can_be_kept(
+def test_commands_work_if_no_state_can_be_stored(
     command: str, snapshot: Path, streams: Streams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there, not_there = tmp_path / "there", tmp_path / "not there"
@@ -266,7 +266,7 @@ def test_commands_answer_where_nothing_can_be_kept(
 
 @pytest.mark.crashes
 @pytest.mark.parametrize("kind", ["no folder", "full disk"])
-def test_a_fault_where_no_report_of_it_can_be_kept(
+def test_an_internal_error_is_reported_if_no_crash_report_can_be_written(
     kind: str, snapshot: Path, streams: Streams, tmp_path: Path, *, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_folder = Mock(side_effect=OSError(errno.EROFS, os.strerror(errno.EROFS)))
@@ -292,7 +292,7 @@ def test_a_fault_where_no_report_of_it_can_be_kept(
     ["pools", "--snapshot", "/dev/urandom"],
     ["nodes", "--snapshot", "{catalog}"],
 ], ids=lambda words: f"{words[0]} {words[-2]}")  # fmt: skip
-def test_a_file_without_an_end_is_refused(words: list[str], snapshot: Path, streams: Streams, tmp_path: Path) -> None:
+def test_an_endless_file_is_refused(words: list[str], snapshot: Path, streams: Streams, tmp_path: Path) -> None:
     catalog = written(tmp_path / "recording.json", '{"karptui": 1, "objects": [], "catalog": "/dev/zero"}')
     words = [word.format(snapshot=snapshot, catalog=catalog) for word in words]
     tracemalloc.start()
@@ -308,7 +308,7 @@ def test_a_file_without_an_end_is_refused(words: list[str], snapshot: Path, stre
 
 @pytest.mark.parametrize("words", [["simulate", "--scenario", "-"], ["plan", "-f", "-"]], ids=" ".join)
 @pytest.mark.parametrize("is_closed", [False, True], ids=["endless", "closed"])
-def test_input_without_an_end_is_a_sentence(
+def test_endless_standard_input_is_refused(
     words: list[str],
     snapshot: Path,
     streams: Streams,
@@ -329,7 +329,7 @@ def test_input_without_an_end_is_a_sentence(
 
 
 @pytest.mark.parametrize("now", ["0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
-def test_now_at_the_ends_of_time(now: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_time_out_of_range_is_refused(now: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = written(tmp_path / "x.json", '{"karptui": 1, "objects": []}')
     assert main(["nodes", "--snapshot", str(file), "--now", now]) == 2
     assert "is out of range: 1970-01-02 to 2261-12-31" in capsys.readouterr().err
@@ -338,7 +338,9 @@ def test_now_at_the_ends_of_time(now: str, capsys: pytest.CaptureFixture[str], t
     assert "capturedAt: " in capsys.readouterr().err
 
 
-def test_a_time_that_no_clock_shows_is_not_taken_for_now(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_creation_time_in_the_year_9999_is_not_used_as_now(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     file = tmp_path / "x.yaml"
     file.write_text(
         "apiVersion: v1\nkind: Node\nmetadata: {name: a, creationTimestamp: '9999-12-31T23:59:59Z'}\n---\n"
@@ -349,7 +351,7 @@ def test_a_time_that_no_clock_shows_is_not_taken_for_now(capsys: pytest.CaptureF
     assert '"name": "b"' in capsys.readouterr().out
 
 
-def test_without_a_place_for_the_key_there_is_a_sentence(
+def test_record_fails_if_the_key_for_pseudonyms_cannot_be_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -361,7 +363,7 @@ def test_without_a_place_for_the_key_there_is_a_sentence(
     assert main(["nodes", "--demo", "-o", "json"]) == 0
 
 
-def test_a_long_command_says_so_on_a_terminal(
+def test_a_slow_command_shows_its_progress_on_a_terminal(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -370,11 +372,11 @@ def test_a_long_command_says_so_on_a_terminal(
     assert main(["pools"]) == 0
     _, error = capfd.readouterr()
     assert error.startswith("\r\x1b[Kkarptui pools: working for 0 s; ctrl-c cancels")
-    assert error.endswith("\r\x1b[Kkarptui pools: done\n"), "the line is cleared before anything else is said"
+    assert error.endswith("\r\x1b[Kkarptui pools: done\n"), "the progress line is cleared before other output"
 
 
 def working(command: str | None) -> int:
-    """Work until the time is shown, as a command does."""
+    """Run until the progress line is shown."""
     heartbeat.start(command or "")
     until = time.monotonic() + 20
     while not heartbeat._STATE.is_shown and time.monotonic() < until:

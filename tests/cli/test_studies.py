@@ -11,7 +11,7 @@ FEW = ("--no-aws", "--policy", "WhenEmpty", "--policy", "Balanced", "--after", "
 SHORT = ("--no-aws", "--until", "1h", "--horizon", "1h")
 
 
-def test_json_csv_and_the_table_say_the_same(story: str, run: Run) -> None:
+def test_policies_have_the_same_rows_in_every_format(story: str, run: Run) -> None:
     document = run.json("policies", "--snapshot", story, *FEW)
     rows = run.csv("policies", "--snapshot", story, *FEW)
     assert [row["consolidationPolicy"] for row in rows] == ["", "WhenEmpty", "Balanced"]
@@ -21,7 +21,7 @@ def test_json_csv_and_the_table_say_the_same(story: str, run: Run) -> None:
     assert len([line for line in lines if line.startswith(("current", "WhenEmpty", "Balanced"))]) == 3
 
 
-def test_json_csv_and_the_table_hold_the_same(story: str, run: Run) -> None:
+def test_pause_has_the_same_rows_in_every_format(story: str, run: Run) -> None:
     document = run.json("pause", "--snapshot", story, *SHORT)
     rows = run.csv("pause", "--snapshot", story, *SHORT)
     assert [row["kind"] for row in rows] == [removal["kind"] for removal in document["removals"]]
@@ -34,7 +34,7 @@ def test_json_csv_and_the_table_hold_the_same(story: str, run: Run) -> None:
     assert [words[3] for words in commands][::2] == [pool["name"] for pool in changed]
 
 
-def test_the_order_of_consolidation_is_told_in_every_form(run: Run) -> None:
+def test_timeouts_have_the_same_order_in_every_format(run: Run) -> None:
     words = ["timeouts", "--demo", "--per-simulation", "12s"]
     document = run.json(*words)
     rows = run.csv(*words)
@@ -43,10 +43,10 @@ def test_the_order_of_consolidation_is_told_in_every_form(run: Run) -> None:
     out = run(*words, "--fail-on", "timeout", status=3 if document["isStarved"] else 0).out
     assert out.startswith("demo: a pass ends with delete ")
     out = run("unreached", *words[1:], "--fail-on", "unreached", status=3 if document["isStarved"] else 0).out
-    assert out.startswith("demo: a pass ends with delete "), "its former name still works"
+    assert out.startswith("demo: a pass ends with delete "), "the command's former name still works"
 
 
-def test_a_node_group_is_rehearsed_in_every_form(run: Run) -> None:
+def test_rehearse_has_the_same_numbers_in_every_format(run: Run) -> None:
     [document] = run.json("rehearse", "--demo")
     [row] = run.csv("rehearse", "--demo")
     assert (row["nodeGroup"], int(row["nodes"])) == (document["nodeGroup"], len(document["nodes"]))

@@ -1,4 +1,4 @@
-"""The app in a terminal: keys come from it also when standard input is a pipe, and without one a sentence is said."""
+"""The app needs a terminal, and reads keys from it even if standard input is a pipe."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ START = (
     "import os, sys; os.close(os.open(os.ttyname(2), os.O_RDWR)); "
     "from karptui.cli.main import main; sys.exit(main(sys.argv[1:]))"
 )
-# The first terminal that the leader of a session opens is the one that /dev/tty means.
+# The first terminal that a session leader opens becomes /dev/tty.
 PATIENCE_SECONDS = 60.0
 
 
-def test_nothing_is_drawn_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_without_a_terminal_the_app_exits_with_a_message(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr(sys, "__stderr__", io.StringIO())
     assert run("--demo", status=2).err == f"karptui: {app_command.NO_TERMINAL}\n"
     monkeypatch.setattr(sys, "__stderr__", None)
@@ -45,7 +45,7 @@ def test_nothing_is_drawn_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch, 
     ([], "price_multiplier = '0.7'", "price_multiplier: must be a number, is text: write it without quotes"),
     (["--theme", "nord"], "wide = true", app_command.NO_TERMINAL),
 ])  # fmt: skip
-def test_settings_that_cannot_be_used_are_named_without_a_terminal_too(
+def test_invalid_settings_are_reported_even_without_a_terminal(
     words: list[str],
     settings: str,
     *,
@@ -59,7 +59,7 @@ def test_settings_that_cannot_be_used_are_named_without_a_terminal_too(
     assert sentence in run("--demo", "--config", str(tmp_path / "config.toml"), *words, status=2).err
 
 
-def test_the_themes_that_are_told_are_those_of_the_app() -> None:
+def test_the_listed_themes_are_the_themes_of_the_app() -> None:
     from textual.app import App
 
     from karptui.cli.open import theme_names
@@ -68,23 +68,23 @@ def test_the_themes_that_are_told_are_those_of_the_app() -> None:
     assert theme_names() == sorted({*App[None]().available_themes, *(theme.name for theme in OWN_THEMES)})
 
 
-def test_without_a_terminal_there_are_no_keys(tmp_path: Path) -> None:
+def test_reading_keys_without_a_terminal_is_an_error(tmp_path: Path) -> None:
     with (tmp_path / "in").open("w+b") as file, pytest.raises(UsageError, match="needs a terminal"):
         app_command.take_keys(str(tmp_path / "no tty"), descriptor=file.fileno())
 
 
-def test_keys_come_from_the_terminal_instead_of_a_pipe() -> None:
+def test_a_pipe_on_standard_input_is_replaced_by_the_terminal() -> None:
     main_end, terminal_end = pty.openpty()
     reading, writing = os.pipe()
     app_command.take_keys(os.ttyname(terminal_end), descriptor=reading)
     assert os.isatty(reading)
-    app_command.take_keys("/nowhere", descriptor=reading)  # it is a terminal already
+    app_command.take_keys("/nowhere", descriptor=reading)  # already a terminal: nothing is opened
     for descriptor in (main_end, terminal_end, reading, writing):
         os.close(descriptor)
 
 
-def test_a_snapshot_in_a_pipe_leaves_the_keys_to_the_terminal() -> None:
-    """Pipes a snapshot into the app on a pseudo terminal of its own, and leaves it by a key."""
+def test_the_app_reads_a_snapshot_from_a_pipe_and_keys_from_the_terminal() -> None:
+    """Pipe a snapshot into the app on a pseudo-terminal, and quit with a key."""
     import msgspec
 
     main_end, terminal_end = pty.openpty()
@@ -128,7 +128,7 @@ def test_a_snapshot_in_a_pipe_leaves_the_keys_to_the_terminal() -> None:
     ("dumb", "", ""),
     ("", "", ""),
 ])  # fmt: skip
-def test_a_terminal_of_sixteen_colours_gets_a_theme_of_sixteen_colours(
+def test_a_terminal_with_16_colours_gets_a_theme_with_16_colours(
     term: str, colorterm: str, theme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", term)
@@ -140,10 +140,10 @@ def test_a_terminal_of_sixteen_colours_gets_a_theme_of_sixteen_colours(
     ("told", "term", "theme"),
     [("truecolor", "xterm", ""), ("256", "linux", ""), ("standard", "xterm-256color", "ansi-dark")],
 )
-def test_colours_that_textual_is_told_of_outweigh_the_terminal(
+def test_the_colour_system_set_for_textual_overrides_the_terminal(
     told: str, term: str, theme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A web page draws every colour, whatever the terminal that serves it."""
+    """A served web page shows all colours, whatever TERM is set to."""
     monkeypatch.setattr("textual.constants.COLOR_SYSTEM", told)
     monkeypatch.setenv("TERM", term)
     monkeypatch.setenv("COLORTERM", "")

@@ -1,4 +1,4 @@
-"""`karptui types CASE`, and `karptui types` over a cluster."""
+"""`karptui types CASE`, and `karptui types` for a cluster."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def case_file(tmp_path: Path) -> Path:
     return written(tmp_path / "case.json", CASE)
 
 
-def test_json_has_integers_in_named_units(case_file: Path, run: Run) -> None:
+def test_json_has_integers_in_the_unit_named_by_the_key(case_file: Path, run: Run) -> None:
     document = run.json("types", str(case_file), "--types", "r5a.8xlarge, m5.large")
     assert list(document["types"]) == ["m5.large", "r5a.8xlarge"]
     assert document["types"]["r5a.8xlarge"]["allocatable"]["memoryBytes"] == 239_554 << 20
 
 
-def test_gzip_and_standard_input(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_case_is_read_from_gzip_and_standard_input(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = tmp_path / "case.json.gz"
     packed.write_bytes(gzip.compress(json.dumps(CASE).encode()))
     first = run("types", str(packed), "--types", "m5.large").out
@@ -42,12 +42,12 @@ def test_gzip_and_standard_input(tmp_path: Path, run: Run, monkeypatch: pytest.M
     assert run("types", "-", "--types", "m5.large").out == first
 
 
-def test_assumptions_are_said_on_standard_error(tmp_path: Path, run: Run) -> None:
+def test_assumptions_are_printed_on_standard_error(tmp_path: Path, run: Run) -> None:
     path = written(tmp_path / "case.json", {**CASE, "zones": [{"name": "us-east-1a"}], "nodeClass": {"spec": {}}})
     assert "status.subnets is empty" in run("types", str(path), "--types", "m5.large").err
 
 
-def test_a_nodeclass_without_types_is_an_answer_too(tmp_path: Path, run: Run) -> None:
+def test_a_nodeclass_without_types_is_no_error(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "case.json"
     kubelet = {"podsPerCore": "4"}
     path.write_text(json.dumps({"region": "us-east-1", "nodeClass": {"spec": {"kubelet": kubelet}}}))
@@ -60,13 +60,13 @@ def test_a_nodeclass_without_types_is_an_answer_too(tmp_path: Path, run: Run) ->
     assert "finds no instance types" in output.err
 
 
-def test_all_pools(run: Run) -> None:
+def test_types_of_all_nodepools(run: Run) -> None:
     pools = {pool["name"]: pool for pool in run.json(*TYPES)}
     assert {name: pool["left"] for name, pool in pools.items()}.items() >= {("flex", 0), ("small", 12), ("trino", 3)}
     assert "* is not a wildcard" in pools["flex"]["findings"][0]
 
 
-def test_the_types_of_a_pool(run: Run) -> None:
+def test_types_of_one_nodepool(run: Run) -> None:
     big = next(item for item in run.json(*TRINO) if item["name"] == "r5a.8xlarge")
     assert (big["mem_allocatable_bytes"] >> 20, big["pending_pod_short_mem_bytes"] >> 20) == (239_554, 6_846)
     assert (big["fits_with_overhead_percent"], big["next_type"]) == (0.0488, "r5a.12xlarge")
@@ -74,7 +74,7 @@ def test_the_types_of_a_pool(run: Run) -> None:
     assert big["on_demand_price_source"] == "built-in list, 2026-07-06"
 
 
-def test_filter_order_and_form(run: Run) -> None:
+def test_types_are_filtered_sorted_and_printed_as_csv(run: Run) -> None:
     rows = run.csv(*TRINO, "--filter", "$>2", "--sort-by", "od=dsc")
     assert [row["name"] for row in rows] == ["r5a.24xlarge", "r5a.16xlarge", "r5a.12xlarge"]
 

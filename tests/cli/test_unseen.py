@@ -1,4 +1,4 @@
-"""What may not be listed or cannot be read never passes for an empty cluster; unread pods are refused."""
+"""Kinds that cannot be listed or read are never shown as empty; commands that need pods refuse to guess."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HIDDEN = {
     "blockers": (f"{CORE}nodes",),
     "events": (f"{CORE}events", f"{CORE}nodes", f"{KARPENTER}nodeclaims"),
 }
-"""What each command lists, by the paths of the API."""
+"""API paths that each command lists."""
 SCENARIO = "edits: [{edit: delete, object: NodePool/batch}]\n"
 COMMANDS = (
     ("blockers",),
@@ -72,14 +72,14 @@ def flags_of_the_cluster(cluster: Cluster, tmp_path: Path) -> Iterator[list[str]
 
 
 def words_of(command: str, flags: list[str], form: str) -> list[str]:
-    """Return the command line; commands without prices do not ask AWS anyway."""
+    """Return the command line, with --no-aws for commands that show prices."""
     return [command, *flags, "-o", form, *([] if command in ("pods", "events") else ["--no-aws"])]
 
 
 @pytest.mark.parametrize(
     ("command", "form"), [("nodes", "table"), ("pods", "csv"), *((text, "json") for text in HIDDEN)]
 )
-def test_no_answer_without_permission_to_list(
+def test_commands_print_nothing_without_permission_to_list(
     command: str, form: str, cluster: Cluster, flags: list[str], run: Run
 ) -> None:
     cluster.forbid(*HIDDEN[command])
@@ -90,18 +90,18 @@ def test_no_answer_without_permission_to_list(
 
 
 @pytest.mark.parametrize("command", ["nodes", "pools", "types", "blockers", "remedies", "capacity", "advice"])
-def test_an_empty_cluster_is_an_answer(command: str, cluster: Cluster, flags: list[str], run: Run) -> None:
+def test_an_empty_cluster_gives_an_empty_list(command: str, cluster: Cluster, flags: list[str], run: Run) -> None:
     assert json.loads(run(*words_of(command, flags, "json")).out) == []
 
 
-def test_what_may_be_listed_is(cluster: Cluster, flags: list[str], run: Run) -> None:
+def test_nodes_are_listed_without_permission_for_nodeclaims(cluster: Cluster, flags: list[str], run: Run) -> None:
     cluster.put(f"{CORE}nodes", a_manifest("Node", "n1"))
     cluster.forbid(f"{KARPENTER}nodeclaims")
     assert [row["name"] for row in json.loads(run(*words_of("nodes", flags, "json"), status=1).out)] == ["n1"]
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
-def test_what_cannot_be_read_is_not_nothing(form: str, tmp_path: Path, run: Run) -> None:
+def test_unreadable_objects_are_reported_instead_of_an_empty_list(form: str, tmp_path: Path, run: Run) -> None:
     broken: dict[str, Any] = a_manifest("Pod", "x", namespace="web", spec={"nodeName": 5})
     (tmp_path / "a.json").write_text(json.dumps(broken))
     for command in ("pods", "pending"):
@@ -116,7 +116,7 @@ def test_what_cannot_be_read_is_not_nothing(form: str, tmp_path: Path, run: Run)
     ["simulate", "--self-check"],
     ["simulate", "--scenario", "nothing.yaml"],
 ])  # fmt: skip
-def test_what_is_reckoned_without_what_cannot_be_read_has_its_status(
+def test_a_simulation_without_an_unreadable_pod_exits_with_1(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -132,7 +132,7 @@ def test_what_is_reckoned_without_what_cannot_be_read_has_its_status(
     assert main([*words, "--snapshot", "a.json", "-o", "json"]) == 0
 
 
-def test_what_is_explained_may_be_what_could_not_be_read(tmp_path: Path, run: Run) -> None:
+def test_explain_reports_that_its_object_is_unreadable(tmp_path: Path, run: Run) -> None:
     broken = a_manifest("NodePool", "x", api_version="karpenter.sh/v1", spec={"weight": "3"})
     (tmp_path / "a.json").write_text(json.dumps([broken, a_manifest("Node", "n1")]))
     error = run("explain", "pool", "x", "--snapshot", str(tmp_path / "a.json"), status=2).err
@@ -154,7 +154,7 @@ def test_what_is_explained_may_be_what_could_not_be_read(tmp_path: Path, run: Ru
         )
     ),
 ])  # fmt: skip
-def test_a_kubectl_list_without_a_kind_says_so_and_not_that_there_are_none(
+def test_a_kind_missing_from_a_kubectl_list_is_reported_as_not_read(
     missing: str, words: list[str], texts: dict[str, bool], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "nodes.json"
@@ -171,7 +171,7 @@ def test_a_kubectl_list_without_a_kind_says_so_and_not_that_there_are_none(
     ("CronJob", [], {"next, once unblocked: ": True}),
     ("Node", ["--no-simulate"], {"pods pending": True, " fit": False, "short by": False}),
 ])  # fmt: skip
-def test_the_verdict_of_a_recording_that_lacks_a_kind(
+def test_the_verdict_of_a_recording_without_a_kind(
     missing: str, words: list[str], texts: dict[str, bool], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "demo.json"
@@ -189,7 +189,7 @@ def test_the_verdict_of_a_recording_that_lacks_a_kind(
     ("verdict", "no nodes, no NodeClaims and no NodePools"),
     ("nodes", "no nodes"),
 ])  # fmt: skip
-def test_an_empty_recording_is_a_sentence(command: str, told: str, tmp_path: Path, run: Run) -> None:
+def test_an_empty_recording_gives_a_message(command: str, told: str, tmp_path: Path, run: Run) -> None:
     path = tmp_path / "empty.json"
     path.write_text('{"karptui": 1, "name": "e", "capturedAt": "2026-11-20T12:00:00Z", "objects": []}')
     assert told in "".join(run(command, "--snapshot", str(path), "--no-aws"))
@@ -211,7 +211,7 @@ def test_an_empty_recording_is_a_sentence(command: str, told: str, tmp_path: Pat
     ("disks-fill-up-for-two-reasons", "Event", "and 1 more) have had DiskPressure for 49m", "too few free inodes"),
     ("zone-ice-volume", "NodePool", "insufficient capacity in EC2 (r6i.2xlarge; us-east-1c)", "on-demand/spot"),
 ])  # fmt: skip
-def test_unread_is_not_counted(
+def test_the_verdict_does_not_count_unread_kinds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], case: tuple[str, str, str, str]
 ) -> None:
     incident, kind, told, untold = case
@@ -225,8 +225,8 @@ def test_unread_is_not_counted(
     assert untold not in output
 
 
-def test_without_any_event_a_starting_node_may_be_for_the_pending_pods(tmp_path: Path, run: Run) -> None:
-    """Events expire after an hour: none may be left that names the node."""
+def test_without_events_a_starting_node_may_be_for_the_pending_pods(tmp_path: Path, run: Run) -> None:
+    """Events expire after an hour, so the event that nominates the node may be gone."""
     document = INCIDENTS["fine-metal-boots"].snapshot()
     document["objects"] = [manifest for manifest in document["objects"] if manifest["kind"] != "Event"]
     path = written(tmp_path / "a.json", document)
@@ -246,8 +246,8 @@ def test_nothing_is_simulated_without_pods(
     assert "delete" not in printed.out
 
 
-def test_pods_of_one_namespace_do_not_fill_the_nodes(tmp_path: Path, run: Run) -> None:
-    """What `kubectl get` without ``--all-namespaces`` writes."""
+def test_pods_of_one_namespace_are_not_treated_as_all_pods(tmp_path: Path, run: Run) -> None:
+    """The file is the output of `kubectl get` without ``--all-namespaces``."""
     cluster = INCIDENTS["fine-new-pool"].snapshot()
     items = [item for item in cluster["objects"] if item["metadata"].get("namespace", "orders") == "orders"]
     path = written(tmp_path / "cluster.json", {"apiVersion": "v1", "kind": "List", "items": items})

@@ -1,4 +1,4 @@
-"""`--usage` of commands: one measurement, or a sentence why there is none."""
+"""`--usage` of commands: one measurement, or a message why there is none."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def test_the_demo_has_usage_of_its_nodes_and_running_pods(run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["nodes", "pods", "advice"])
-def test_a_snapshot_without_usage_is_told(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_usage_of_a_snapshot_is_reported(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = written(tmp_path / "empty.json", {"kind": "List", "apiVersion": "v1", "items": []})
     main([command, "--snapshot", str(path), "--usage", "-o", "json"])
     assert f"karptui {command}: --usage: " in (error := capsys.readouterr().err)
@@ -48,7 +50,7 @@ def answer(call: Call) -> None:
         call.json({"items": [{**item, "containers": [{"usage": {"cpu": "1m", "memory": "1Mi"}}]}]})
 
 
-def test_a_cluster_is_asked_once_and_only_when_it_is_wanted() -> None:
+def test_usage_is_requested_once_and_only_with_the_flag() -> None:
     with LoopbackServer(answer) as server:
         source = ClusterSource(Connection(server=server.url, context="c"))
         source.start(Mailbox())

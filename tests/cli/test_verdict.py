@@ -1,4 +1,4 @@
-"""`karptui verdict`: its three forms, and what the exit status says."""
+"""`karptui verdict`: its three output formats and its exit status."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tests.cli.conftest import Run
 from tests.incidents.all import INCIDENTS
 
 
-def test_worst_first_with_cost_and_proof(run: Run) -> None:
+def test_findings_are_sorted_by_severity_with_cost_and_evidence(run: Run) -> None:
     rows = run.json("verdict", "--demo")
     severities = [row["severity"] for row in rows]
     assert severities[0] == "error"
     assert set(severities[severities.index("info") :]) == {"info"}
     pending = [row["code"] == "PENDING" for row in rows]
     assert all(sum(pending[:count]) <= (count + 1) // 2 for count in (3, 5)), (
-        "pending pods take half of the strip at most"
+        "pending pods fill at most half of the first findings"
     )
     by_code = {row["code"]: row for row in rows}
     assert {"PENDING", "PDB", "DRIFT", "STOPPED", "NEXT"} <= set(by_code)
@@ -29,7 +29,7 @@ def test_worst_first_with_cost_and_proof(run: Run) -> None:
     assert rows[-1]["code"] == "NEXT"
 
 
-def test_text_and_markdown_say_the_same_and_the_status_says_how_bad_the_worst_is(run: Run) -> None:
+def test_text_and_markdown_agree_and_fail_on_sets_the_exit_status(run: Run) -> None:
     rows = run.json("verdict", "--demo")
     text = run("verdict", "--demo", "--fail-on", "error", status=4).out.splitlines()
     table = run("verdict", "--demo", "-o", "markdown", "--fail-on", "warning", status=4).out.splitlines()
@@ -44,7 +44,9 @@ def test_text_and_markdown_say_the_same_and_the_status_says_how_bad_the_worst_is
     ("replacement-never-registers", "for 69m; Karpenter should have given up 54m ago", "no leader"),
     ("karpenter-without-leader", "has no leader", "no blockers or problems"),
 ])  # fmt: skip
-def test_a_later_now_makes_old_data_no_fault(name: str, shown: str, not_shown: str, tmp_path: Path, run: Run) -> None:
+def test_an_old_snapshot_with_a_later_now_has_no_new_faults(
+    name: str, shown: str, not_shown: str, tmp_path: Path, run: Run
+) -> None:
     path = written(tmp_path / "snapshot.json", INCIDENTS[name].snapshot())
     out = run("verdict", "--snapshot", str(path), "--now", "2026-11-24T10:30:00Z").out
     assert shown in out

@@ -1,4 +1,4 @@
-"""`karptui watch`: what it prints, how it ends, and that nothing is lost but the last second."""
+"""`karptui watch`: its output, how it ends, and that it loses at most the last second."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class Watching:
         return [self.line() for _ in range(number)]
 
     def end(self, number: signal.Signals) -> tuple[int, str]:
-        """Send a signal; return the status and what was said on standard error."""
+        """Send a signal, and return the exit status and standard error."""
         self.process.send_signal(number)
         try:
-            _, error = self.process.communicate(timeout=30)  # Kubernetes waits no longer
+            _, error = self.process.communicate(timeout=30)  # Kubernetes kills the container after this grace period
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
@@ -67,7 +67,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def watching(path: Path) -> Iterator[list[Watching]]:
-    """Processes to end after the test."""
+    """Yield a list of processes; those still running are killed after the test."""
     started: list[Watching] = []
     yield started
     for item in started:
@@ -89,7 +89,7 @@ def wait_until(is_so: object, *, seconds: float = 30) -> None:
 
 
 def names_in(path: Path) -> set[str]:
-    """Return the keys of all objects at the last recorded moment; none before the session has begun."""
+    """Return the keys of all objects at the last recorded moment; empty before the recording begins."""
     try:
         history = History(path)
     except HistoryError:
@@ -138,7 +138,7 @@ def test_a_live_cluster_is_followed_and_recorded_and_its_loss_reported_once(
 
 
 @pytest.mark.parametrize(("stalls", "number"), [("connecting", signal.SIGINT), ("loading", signal.SIGTERM)])
-def test_it_ends_while_the_server_says_nothing(
+def test_watch_ends_while_the_server_does_not_respond(
     stalls: str, number: signal.Signals, watching: list[Watching], tmp_path: Path, cluster: Cluster
 ) -> None:
     path = tmp_path / "prod.karptui"
@@ -161,8 +161,10 @@ def test_it_ends_while_the_server_says_nothing(
     History(path).close()
 
 
-def test_it_records_and_serves_metrics_and_another_only_serves(watching: list[Watching], path: Path, run: Run) -> None:
-    """One demo for all of this: starting it takes longer than anything that is looked at."""
+def test_watch_records_and_serves_metrics_and_a_second_one_only_serves(
+    watching: list[Watching], path: Path, run: Run
+) -> None:
+    """One test for all of this, because starting the demo takes longer than each check."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -193,8 +195,8 @@ def test_it_records_and_serves_metrics_and_another_only_serves(watching: list[Wa
     assert {"general", "trino"} <= {pool.name for pool in snapshot.inventory.nodepools}
 
 
-def test_killed_at_random_moments_it_loses_the_last_second_at_most(path: Path) -> None:
-    """The same with 200 kills: benchmarks/watch_kill.py."""
+def test_watch_killed_at_random_moments_loses_at_most_one_second(path: Path) -> None:
+    """benchmarks/watch_kill.py does the same with 200 kills."""
     chance, last_ns = random.Random(7), 0
     for _ in range(2):
         watch = Watching("--demo", "--history", str(path))
@@ -206,7 +208,7 @@ def test_killed_at_random_moments_it_loses_the_last_second_at_most(path: Path) -
         watch.process.kill()
         watch.process.communicate()
         after_ns = newest_ns(path)
-        assert after_ns >= before_ns >= last_ns, "nothing that could be read is gone"
+        assert after_ns >= before_ns >= last_ns, "what was readable before the kill still is"
         last_ns = after_ns
     assert last_ns > 0
     assert SnapshotReader().read([path]).inventory.nodes
@@ -223,7 +225,7 @@ def newest_ns(path: Path) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can mount a small disk")
-def test_a_full_disk_is_reported_and_ends_it(watching: list[Watching], tmp_path: Path, cluster: Cluster) -> None:
+def test_a_full_disk_is_reported_and_ends_watch(watching: list[Watching], tmp_path: Path, cluster: Cluster) -> None:
     for number in range(100):
         labels = {f"l{place}": random.randbytes(30).hex() for place in range(100)}
         cluster.put(PODS, {**pod(f"web-{number}"), "metadata": {**pod(f"web-{number}")["metadata"], "labels": labels}})
@@ -244,12 +246,12 @@ def test_a_full_disk_is_reported_and_ends_it(watching: list[Watching], tmp_path:
         subprocess.run(["umount", "--lazy", str(disk)], check=True)  # the process may still run
 
 
-def test_a_history_that_is_turned_off_needs_metrics(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_watch_without_history_needs_metrics(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setenv("KARPTUI_HISTORY", "false")
     assert "there is nothing to do without --metrics" in run("watch", "--demo", status=2).err
 
 
-def test_a_port_in_use_is_a_sentence(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_gives_a_message(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -262,5 +264,5 @@ def test_a_port_in_use_is_a_sentence(path: Path, capsys: pytest.CaptureFixture[s
     ("text", "expected"),
     [(":9110", ("127.0.0.1", 9110)), ("0.0.0.0:1", ("0.0.0.0", 1)), ("[::1]:9110", ("::1", 9110))],
 )
-def test_addresses(text: str, expected: tuple[str, int]) -> None:
+def test_metrics_addresses_are_parsed(text: str, expected: tuple[str, int]) -> None:
     assert address(text) == expected

@@ -1,4 +1,4 @@
-"""karptui without its optional libraries: everything works, and the checks that are missing are named."""
+"""karptui without its optional libraries: everything else works, and missing checks are reported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ spec:
       nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
       requirements: [{key: kubernetes.io/os, operator: In, values: []}]
 """
-"""A rule of the CRD rejects it: 'In' needs values."""
+"""Rejected by a validation rule of the CRD: operator In needs values."""
 
 
 def forget() -> None:
@@ -55,7 +55,7 @@ def without_cel(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     forget()
 
 
-def test_with_the_library_a_rule_rejects() -> None:
+def test_with_the_cel_library_a_rule_rejects_the_object() -> None:
     assert find_spec("cel_expr_python")
     checked = check(parse(INVALID), shipped_schemas())
     assert [problem.message for problem in checked.problems if "In" in problem.message]
@@ -63,7 +63,7 @@ def test_with_the_library_a_rule_rejects() -> None:
 
 
 @pytest.mark.usefixtures("without_cel")
-def test_without_it_every_rule_is_unchecked_and_none_is_broken() -> None:
+def test_without_the_cel_library_all_rules_are_unchecked() -> None:
     checked = check(parse(INVALID), shipped_schemas())
     assert checked.problems == ()
     assert len(checked.unchecked) > 5
@@ -84,7 +84,7 @@ def test_commands_name_the_missing_checks(command: str, tmp_path: Path, capsys: 
 
 
 @pytest.mark.usefixtures("without_cel")
-def test_a_kubelet_expression_is_ignored_and_said_so() -> None:
+def test_an_ignored_kubelet_expression_is_reported() -> None:
     nodeclass = a_nodeclass(kubelet={"maxPods": "min(20, max_pods)"})
     assert resolve("m5.large", nodeclass, GATE).capacity["pods"].units == 29
     told = expression_results(instance_type_facts()["m5.large"], nodeclass, GATE)

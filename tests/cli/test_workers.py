@@ -1,4 +1,4 @@
-"""Commands say the same in the same order however many workers there are; none to be had is a sentence."""
+"""Commands print the same with any number of workers, and report workers that cannot be started."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ GROUPED = {
     "metadata": {"name": "core-1", "labels": {"eks.amazonaws.com/nodegroup": "core"}},
     "status": {"allocatable": {"cpu": "1", "memory": "2Gi"}, "capacity": {"cpu": "1", "memory": "2Gi"}},
 }
-"""A node that Karpenter did not make."""
+"""A node that Karpenter does not manage."""
 
 
 @pytest.fixture(name="fleet", scope="module")
 def snapshots_of_a_fleet(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Return several snapshots, one of which is not there."""
+    """Return the paths of several snapshots, one of which does not exist."""
     folder = tmp_path_factory.mktemp("fleet")
     paths = [folder / f"{number}.json" for number in range(3)]
     for path in paths:
@@ -53,7 +53,7 @@ def snapshots_of_a_fleet(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def commands(fleet: list[str]) -> list[list[str]]:
-    """Return command lines about many things at once, and about one."""
+    """Return command lines with one or several snapshots, values or scenarios."""
     scenario, manifest = (str(Path(fleet[0]).with_name(name)) for name in ("scenario.yaml", "manifest.yaml"))
     short = ["--horizon", "10m"]
     values = ["--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,x,0.1"]
@@ -73,11 +73,11 @@ def commands(fleet: list[str]) -> list[list[str]]:
 
 
 STATUSES = (1, 1, 1, 1, 3, 0, 1, 1, 1, 0, 1)
-"""One cluster cannot be read, a value is invalid, and some goals are not reached."""
+"""Exit statuses of these commands: a snapshot is missing, a value is invalid, some goals are unreachable."""
 
 
 def as_in_processes(_: NearWorkers, question: Question, common: object, items: Iterable[object]) -> Iterator[Any]:
-    """Yield answers as processes would, the last item's first; all that goes to and fro can be pickled."""
+    """Yield answers in reverse order; pickle questions and answers, as worker processes do."""
     sent = packed((question, common))
     for position, item in reversed([*enumerate(items)]):
         question, common = unpacked(sent)
@@ -85,10 +85,10 @@ def as_in_processes(_: NearWorkers, question: Question, common: object, items: I
 
 
 @pytest.mark.parametrize("place", range(len(STATUSES)))
-def test_the_same_answers_in_the_same_order(
+def test_two_workers_print_the_same_as_one(
     fleet: list[str], place: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No process is started: that answers come in order from real ones is shown below, and by tests/workers."""
+    """Starts no process: a test below and tests/workers check the order with real processes."""
     monkeypatch.setattr(NearWorkers, "_elsewhere", as_in_processes)
     words = commands(fleet)[place]
     result = []
@@ -111,11 +111,13 @@ OWN = {
     "plan": ["-f", "manifest.yaml"],
     "solve": ["--tries", "5"],
 }
-"""What each command needs besides, beside the snapshots."""
+"""Required arguments of each command in addition to snapshots."""
 
 
 @pytest.mark.parametrize("command", OWN)
-def test_missing_workers_are_told(fleet: list[str], command: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_or_lost_workers_are_reported(
+    fleet: list[str], command: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(Path(fleet[0]).parent)
     snapshots = ["pending", *fleet] if command == "solve" else fleet
     error = run(command, *snapshots, *OWN[command], "--workers", "many", status=2).err
@@ -138,15 +140,15 @@ def test_progress_is_shown_on_a_terminal(capfd: pytest.CaptureFixture[str], monk
     assert capfd.readouterr().err == f"{line}karptui sweep: 0 of 2{line}{line}karptui sweep: 1 of 2{line}"
 
 
-def test_a_command_of_its_own_says_it_once(fleet: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Without threads processes are forked, and what is not printed yet must not be printed by each."""
+def test_output_is_not_repeated_by_forked_workers(fleet: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Workers are forked if there are no other threads; they must not print the parent's buffered output again."""
     words = commands(fleet)[1]
     command = [sys.executable, "-m", "karptui", *words, "--workers", "2"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (main([*words, "--workers", "1"]), capsys.readouterr()) == (ended.returncode, (ended.stdout, ended.stderr))
 
 
-def test_processes_that_cannot_be_started_are_a_sentence(fleet: list[str]) -> None:
+def test_workers_that_cannot_be_started_give_a_message(fleet: list[str]) -> None:
     command = [sys.executable, "-m", "karptui", "sweep", fleet[0], "--set", "RESERVED_ENIS=0,1,2", "--workers", "64"]
     limited = ["sh", "-c", 'ulimit -n 24; exec "$@"', "sh", *command]
     ended = subprocess.run(limited, capture_output=True, text=True, check=False)
