@@ -1,4 +1,4 @@
-"""Pilots that wait no longer than they must."""
+"""Pilots wait only as long as needed."""
 
 from __future__ import annotations
 

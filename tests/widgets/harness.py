@@ -16,7 +16,7 @@ from karptui.widgets.top_bar import TabLine
 
 
 class WidgetApp(App[None]):
-    """Shows one widget and keeps the messages that come up from it."""
+    """Shows one widget and records the messages that bubble up from it."""
 
     CSS_PATH = style_sheets("tones", "frame")
     ENABLE_COMMAND_PALETTE = False

@@ -1,4 +1,4 @@
-"""Quick edits: keys ask for less, more, another value or the old one."""
+"""Quick edits: keys request a lower, higher, other or the original value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WEIGHT = Control("weight", "weight", "50", can_step=True)
 POLICY = Control("policy", "policy\x1b[0m", "WhenEmpty", "was Underutilized", is_changed=True)
 
 
-async def test_keys_ask_and_nothing_changes_by_itself() -> None:
+async def test_keys_post_requests_and_change_no_value() -> None:
     app = WidgetApp(controls := ControlList())
     async with app.run_test() as pilot:
         controls.focus()
@@ -36,7 +36,7 @@ async def test_keys_ask_and_nothing_changes_by_itself() -> None:
     ("one-value-that-is-long", 5, "one-value-that-is-long"),
     ("a-very-long-first-value, second", 5, "a-very-long-first-value, second"),
 ])  # fmt: skip
-def test_values_are_whole_or_counted(text: str, room: int, shown: str) -> None:
+def test_values_that_do_not_fit_are_counted(text: str, room: int, shown: str) -> None:
     assert whole_values(text, room) == shown
 
 
@@ -44,5 +44,5 @@ def test_values_are_whole_or_counted(text: str, room: int, shown: str) -> None:
     ("room", "shown"),
     [(39, "key=value:Effect, such as team=ml:None"), (37, "key=value:Effect"), (5, "key=value:Effect")],
 )
-def test_hints_are_cut_after_a_clause(room: int, shown: str) -> None:
+def test_hints_are_cut_at_the_end_of_a_clause(room: int, shown: str) -> None:
     assert whole_hint("key=value:Effect, such as team=ml:None", room) == shown

@@ -1,4 +1,4 @@
-"""The lines around every screen, at every width."""
+"""Top bar, tabs and key line of every screen, at every width."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LARGE = {"pending": "12,345", "blockers": "67,890", "advice": "123"}
     (72, ["12 of 61 nodes:", "$1.00/h", "cpu 61% 1/2", "mem 50%"]),
     (64, ["12/61 nodes:", "$1.00/h", "cpu 61%", "mem 50%"]),
 ])  # fmt: skip
-async def test_exact_figures_keep_their_long_form_where_others_lose_theirs(width: int, expected: list[str]) -> None:
+async def test_exact_figures_are_shortened_after_the_others(width: int, expected: list[str]) -> None:
     facts = (
         Fact("12 of 61 nodes:", "12/61 nodes:", is_exact=True),
         Fact("$1.00/h · $730/mo", "$1.00/h"),
@@ -46,7 +46,7 @@ async def test_exact_figures_keep_their_long_form_where_others_lose_theirs(width
         assert [text.strip() for text in bar.render().plain.split("  ") if text.strip()][1:-1] == expected
 
 
-async def test_figures_of_the_top_bar_stand_apart() -> None:
+async def test_figures_of_the_top_bar_are_separated() -> None:
     bar = TopBar()
     async with WidgetApp(bar).run_test(size=(40, 3)) as pilot:
         bar.values = VALUES
@@ -61,7 +61,7 @@ async def test_figures_of_the_top_bar_stand_apart() -> None:
             assert "  ●" in line
 
 
-async def test_the_version_takes_the_room_that_is_left() -> None:
+async def test_the_version_is_shortened_or_left_out_in_a_narrow_terminal() -> None:
     bar = TopBar()
     async with WidgetApp(bar).run_test(size=(36, 3)) as pilot:
         bar.values = TopBarValues("prod", facts=(Fact("40 nodes", "40"),), version=version_fact("1.15.1"))
@@ -70,7 +70,7 @@ async def test_the_version_takes_the_room_that_is_left() -> None:
             assert " ".join(bar.render().plain.split()) == f"prod 40 nodes {shown}○ connecting"
 
 
-def test_a_version_that_is_not_modelled_says_by_which_it_is() -> None:
+def test_an_unmodelled_version_names_the_version_used_instead() -> None:
     assert version_fact("") is None
     told = present(version_fact("1.13.2"))
     assert (told.text, told.short) == ("Karpenter 1.13.2, modelled by 1.14.1", "v1.13.2 ≠ 1.14.1")
@@ -83,7 +83,7 @@ def test_a_version_that_is_not_modelled_says_by_which_it_is() -> None:
     pytest.param(72, NOTES, "1Node 2Pool 3Clai 4Pods 5Pend·3", id="four letters"),
     pytest.param(80, LARGE, "5Pend·12,345 6Bloc·67,890 ", id="counts of a large cluster"),
 ])  # fmt: skip
-async def test_tabs_lose_letters_before_they_lose_counts(width: int, notes: dict[str, str], part: str) -> None:
+async def test_tab_titles_are_shortened_before_counts_are_dropped(width: int, notes: dict[str, str], part: str) -> None:
     tabs = TabLine(TABS, "nodes")
     async with WidgetApp(tabs).run_test(size=(width, 3)) as pilot:
         tabs.notes = notes
@@ -114,14 +114,14 @@ KEYS = (
     (29, "a Alpha … ? Help q Quit"),
     (16, "… ? Help q Quit"),
 ])  # fmt: skip
-def test_keys_move_closer_and_say_when_some_are_missing(width: int, text: str) -> None:
+def test_keys_are_packed_closer_and_an_ellipsis_marks_missing_ones(width: int, text: str) -> None:
     pieces = fit(KEYS, width)
     assert "".join(piece.label + piece.text for piece in pieces) == text
     assert sum(piece.width for piece in pieces) == len(text)
 
 
 class Keyed(Static, can_focus=True):
-    """Keys of its own among those that every screen has."""
+    """A widget with its own key binding."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "app.bell", "Help", key_display="?", id="screen.help"),
@@ -131,7 +131,7 @@ class Keyed(Static, can_focus=True):
     ]
 
 
-async def test_keys_of_a_screen_stand_before_those_of_every_screen() -> None:
+async def test_keys_of_the_screen_precede_global_keys() -> None:
     keyed = Keyed()
     line = KeyLine(("nodes.explain",), ("list.filter", "screen.help"), {"own": "O"}, lambda _, words: words.upper())
     async with WidgetApp(keyed, line).run_test(size=(60, 4)) as pilot:

@@ -45,7 +45,7 @@ def test_columns_are_shortened_then_cut_then_dropped(available: int, expected: l
     assert drawn(available) == expected
 
 
-def test_words_are_cut_before_numbers_and_get_spare_cells() -> None:
+def test_texts_are_cut_before_numbers_and_get_spare_cells() -> None:
     node = Heading("node", "NODE", min_width=12)
     for available, widths in ((60, [12, 20]), (32, [9, 20]), (30, [7, 20]), (29, [7, 19])):
         layout = fit((node, NAME), (Widths(7, 7), Widths(20, 20)), available)
@@ -68,7 +68,7 @@ def test_the_sorted_column_has_room_for_its_arrow() -> None:
     assert fit(headings, widths, 80, sorted_id="pods").columns[1].width == 5
 
 
-def test_a_bar_too_small_for_its_column_is_left_out() -> None:
+def test_a_bar_smaller_than_its_minimum_is_left_out() -> None:
     heading = Heading("pods", "PODS", min_width=5, bar_min=0)
     assert fit((heading,), (Widths(6, 6, has_bar=True),), 8).columns[0].bar_width == 0
     heading = Heading("pods", "PODS", min_width=5, fill_width=20, bar_min=0)
@@ -76,14 +76,14 @@ def test_a_bar_too_small_for_its_column_is_left_out() -> None:
     assert fit(HEADINGS, WIDTHS, 120).columns[2].bar_width == 21 - 12 - 1
 
 
-def test_measuring_keeps_the_widest_and_counts_cells() -> None:
+def test_measured_widths_are_the_maximum_in_cells() -> None:
     rows = [Row("a", (Cell("節点", short="ab"), Cell("1", bar=Bar(0, 1, 2)))), Row("b", (Cell("abc"), Cell("")))]
     assert measure(rows, 2) == (Widths(4, 3), Widths(1, 1, has_bar=True))
     assert measure(rows, 2, (Widths(9, 1), Widths())) == (Widths(9, 3), Widths(1, 1, has_bar=True))
 
 
 NUMBERS = (Heading("name", "NAME"), *(Heading(name, name.upper(), is_right_aligned=True) for name in "abc"))
-"""Columns at 0-11, 13-22, 24-33 and 35-44 in a wide layout."""
+"""In a wide layout these columns occupy cells 0-11, 13-22, 24-33 and 35-44."""
 
 
 def test_scrolling_goes_from_column_to_column() -> None:
@@ -101,7 +101,7 @@ def test_scrolling_goes_from_column_to_column() -> None:
     assert layout.last_offset(15) == 30
 
 
-def test_a_number_that_the_edge_would_cut_is_not_shown() -> None:
+def test_numbers_that_do_not_fit_at_the_edge_are_hidden() -> None:
     layout = fit(NUMBERS, (Widths(10, 10),) * 4, 24, is_wide=True)
     assert layout.whole_until(0, 30) == 24
     assert layout.whole_until(0, 23) == 23
@@ -117,7 +117,9 @@ def test_a_number_that_the_edge_would_cut_is_not_shown() -> None:
     ),
     st.integers(20, 220),
 )
-def test_nothing_is_cut_while_there_is_room(columns: list[tuple[int, int, int, bool, bool]], available: int) -> None:
+def test_no_cell_is_cut_if_there_are_spare_cells(
+    columns: list[tuple[int, int, int, bool, bool]], available: int
+) -> None:
     headings = [
         Heading(str(at), "T", min_width=3, max_width=60, drop_order=drop, is_right_aligned=is_right)
         for at, (_, _, drop, is_right, _) in enumerate(columns)
@@ -139,7 +141,7 @@ def test_nothing_is_cut_while_there_is_room(columns: list[tuple[int, int, int, b
     (5, " abc ─ 界 · def · gh "),
     (-4, " abc ─ 界 · def · gh "),
 ])  # fmt: skip
-def test_a_title_has_as_many_parts_as_have_room(width: int, expected: str) -> None:
+def test_a_title_shows_only_the_parts_that_fit(width: int, expected: str) -> None:
     content = fitted_title(Content(" abc ─ 界 · def · gh "), width)
     assert content.plain == expected
 
@@ -168,7 +170,7 @@ def beside(title: str, detail: str) -> Beside:
          ["a very long title of a choice", "    which leaves too little room for the", "    detail beside it"]),
     ],
 )  # fmt: skip
-def test_details_hang_in_their_column(title: str, detail: str, width: int, expected: list[str]) -> None:
+def test_details_are_wrapped_in_their_own_column(title: str, detail: str, width: int, expected: list[str]) -> None:
     assert lines(beside(title, detail), width) == expected
 
 
@@ -176,7 +178,7 @@ words = st.lists(st.text("abcdé日", min_size=1, max_size=9), max_size=12).map(
 
 
 @given(words, words, st.integers(8, 60))
-def test_nothing_is_lost_and_the_height_is_as_said(title: str, detail: str, width: int) -> None:
+def test_all_text_is_shown_and_the_height_is_correct(title: str, detail: str, width: int) -> None:
     result = beside(title, detail)
     strips = result.render_strips(width, None, Style.null(), OPTIONS)
     assert len(strips) == result.get_height({}, width)

@@ -25,7 +25,7 @@ WIDTH = 40
 
 
 @given(st.integers(1, 80), st.integers(1, 200_000), st.floats(0, 1))
-def test_the_bar_is_textuals_own(height: int, more: int, share: float) -> None:
+def test_the_scroll_bar_equals_that_of_textual(height: int, more: int, share: float) -> None:
     total = height + more
     position = int(share * more)
     segments = ScrollBarRender.render_bar(height, total, height, position, 1, True, BACK, BAR).segments
@@ -38,7 +38,7 @@ def test_the_bar_is_textuals_own(height: int, more: int, share: float) -> None:
 
 
 @pytest.mark.parametrize(("height", "total"), [(0, 5), (5, 5), (5, 3)])
-def test_no_thumb_where_everything_is_seen(height: int, total: int) -> None:
+def test_the_scroll_bar_has_no_thumb_if_all_rows_are_visible(height: int, total: int) -> None:
     assert Thumb.of(height, total, 0) is None
     column = ScrollColumn.draw(None, Style(color=BAR, bgcolor=BACK))
     assert column.cell(0) == column.empty
@@ -50,7 +50,7 @@ async def rows_in_view(pilot: Pilot[None], table: RowTable) -> None:
     await pilot.pause()
 
 
-async def test_the_scroll_bar_pages_and_drags() -> None:
+async def test_the_scroll_bar_reacts_to_clicks_and_drags() -> None:
     table = RowTable(SPEC.headings())
     async with WidgetApp(table).run_test(size=(WIDTH, 12)) as pilot:
         await rows_in_view(pilot, table)
@@ -58,7 +58,7 @@ async def test_the_scroll_bar_pages_and_drags() -> None:
         assert table.scroll_offset.y == 11
         await pilot.click(table, offset=(WIDTH - 1, 1))
         assert table.scroll_offset.y == 0
-        assert table.cursor_index == 0, "the reader did not choose a row"
+        assert table.cursor_index == 0, "scrolling does not move the cursor"
     table = RowTable(SPEC.headings())
     async with WidgetApp(table).run_test(size=(WIDTH, 12)) as pilot:
         await rows_in_view(pilot, table)
@@ -75,7 +75,7 @@ def a_line(key: str, *, is_heading: bool = False) -> Line:
     return Line(key, ((f"line {key}", Tone.NORMAL),), is_heading)
 
 
-async def test_enter_opens_lines_that_are_no_headings_and_a_key_is_listed_once() -> None:
+async def test_enter_opens_lines_but_no_headings_and_duplicate_keys_are_dropped() -> None:
     app = WidgetApp(lines := LineList())
     async with app.run_test() as pilot:
         lines.focus()
@@ -86,7 +86,7 @@ async def test_enter_opens_lines_that_are_no_headings_and_a_key_is_listed_once()
         assert [pick.key for pick in lines.picks] == ["x"]
 
 
-async def test_the_screen_is_laid_out_only_for_a_sentence_of_another_height() -> None:
+async def test_the_info_line_updates_the_layout_only_if_its_height_changes() -> None:
     line = InfoLine()
     app = WidgetApp(line)
     async with app.run_test(size=(20, 4)) as pilot:
@@ -136,7 +136,9 @@ def lines(sentence: str, facts: list[str], width: int, height: int) -> list[str]
     pytest.param("one two three four", [], 5, 3, ["one", "two", "thre…"], id="no line is kept for facts"),
     pytest.param("one two three", ["a"], 0, 0, [], id="no room at all"),
 ])  # fmt: skip
-def test_facts_fill_the_rest(sentence: str, facts: list[str], width: int, height: int, expected: list[str]) -> None:
+def test_facts_fill_the_space_after_the_sentence(
+    sentence: str, facts: list[str], width: int, height: int, expected: list[str]
+) -> None:
     assert lines(sentence, facts, width, height) == expected
 
 
@@ -144,7 +146,7 @@ WORDS = st.text("ab界", min_size=1, max_size=6)
 
 
 @given(st.lists(WORDS, max_size=12), st.lists(WORDS, max_size=6), st.integers(12, 40), st.integers(1, 4))
-def test_lines_keep_to_the_room_and_no_fact_is_cut(words: list[str], facts: list[str], width: int, height: int) -> None:
+def test_lines_fit_the_width_and_facts_are_not_cut(words: list[str], facts: list[str], width: int, height: int) -> None:
     texts = lines(" ".join(words), facts, width, height)
     assert len(texts) <= height
     assert all(cell_len(text) <= width for text in texts)
@@ -161,7 +163,7 @@ def text_of(sentences: Sentences) -> str:
 LONG = (("* the quick brown fox jumps over", Tone.NORMAL), (" the [lazy] dog", Tone.STRONG))
 
 
-async def test_lines_follow_the_width() -> None:
+async def test_lines_are_wrapped_again_if_the_width_changes() -> None:
     app = WidgetApp(Sentences())
     async with app.run_test(size=(24, 8)) as pilot:
         sentences = app.query_one(Sentences)
@@ -185,7 +187,7 @@ async def test_lines_follow_the_width() -> None:
         assert text_of(sentences).startswith("one\ntwo\nthr\nee\n*")
 
 
-async def test_only_another_height_lays_the_screen_out_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sentences_update_the_layout_only_if_their_height_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     app = WidgetApp(Sentences())
     async with app.run_test(size=(20, 8)) as pilot:
         sentences = app.query_one(Sentences)

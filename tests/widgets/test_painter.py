@@ -24,7 +24,7 @@ from karptui.widgets.row_table.painter import bar_parts, cut_end, cut_inside
     pytest.param(Bar(1, 1, 0), 10, (0, 0, 0, 0), id="a capacity that is not known"),
     pytest.param(Bar(1, 1, 2), 0, (0, 0, 0, 0), id="no room"),
 ])  # fmt: skip
-def test_parts(bar: Bar, width: int, parts: tuple[int, int, int, int]) -> None:
+def test_bar_parts_of_a_node(bar: Bar, width: int, parts: tuple[int, int, int, int]) -> None:
     assert bar_parts(bar, width) == parts
 
 
@@ -32,7 +32,7 @@ amounts = st.integers(0, 10**12)
 
 
 @given(amounts, amounts, st.integers(1, 10**12), st.integers(1, 80))
-def test_parts_fill_the_width_and_requests_are_seen(daemons: int, workload: int, capacity: int, width: int) -> None:
+def test_bar_parts_fill_the_width_and_show_all_requests(daemons: int, workload: int, capacity: int, width: int) -> None:
     parts = bar_parts(Bar(daemons, workload, capacity), width)
     assert parts.cells == width
     assert min(parts) >= 0
@@ -57,23 +57,23 @@ def test_parts_fill_the_width_and_requests_are_seen(daemons: int, workload: int,
     pytest.param("api-x2x4q", 1, "…", id="a single cell"),
     pytest.param("api-x2x4q", 0, "", id="none"),
 ])  # fmt: skip
-def test_a_name_keeps_both_its_ends(name: str, width: int, expected: str) -> None:
+def test_a_cut_name_keeps_its_start_and_end(name: str, width: int, expected: str) -> None:
     assert cut_inside(name, width) == expected
 
 
 @pytest.mark.parametrize(("width", "expected"), [(6, "check…"), (1, "…"), (0, "")])
-def test_words_keep_their_beginning(width: int, expected: str) -> None:
+def test_a_cut_text_keeps_its_start(width: int, expected: str) -> None:
     assert cut_end("checkout", width) == expected
 
 
 @given(st.text("ab-界", min_size=2, max_size=30), st.integers(0, 40))
-def test_what_is_cut_fills_its_column(text: str, width: int) -> None:
+def test_a_cut_text_fills_its_column(text: str, width: int) -> None:
     width = min(width, cell_len(text) - 1)
     assert cell_len(cut_inside(text, width)) == cell_len(cut_end(text, width)) == width
 
 
 @given(st.text("abc", min_size=20, max_size=30), st.text("xyz09", min_size=5, max_size=5), st.integers(13, 20))
-def test_names_of_one_workload_stay_apart(workload: str, pod: str, width: int) -> None:
+def test_cut_pod_names_of_one_workload_stay_distinguishable(workload: str, pod: str, width: int) -> None:
     name = f"{workload}-{pod}"
     assert cut_inside(name, width).endswith(name[-6:])
     assert cut_inside(name, width).startswith(name[: width - 7])

@@ -1,4 +1,4 @@
-"""Lines to pick from: keys, pointer, refreshes, and that what stands on the terminal is what the list says."""
+"""Pick lists: keys, pointer, updates, and that the terminal shows the current lines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Ground(LayeredScreen):
 
 
 class Host(App[None]):
-    """Notes what is picked."""
+    """Records the picked lines."""
 
     ENABLE_COMMAND_PALETTE = False
     CSS = """
@@ -66,7 +66,7 @@ def many(count: int, *, headings: Iterable[int] = (), gaps: Iterable[int] = ()) 
 
 
 def picked(pilot: Pilot[None]) -> list[str]:
-    """Return the keys of what has been picked."""
+    """Return the keys of the picked lines."""
     assert isinstance(pilot.app, Host)
     return pilot.app.picked
 
@@ -84,8 +84,8 @@ async def shown(
         yield pilot, pick_list, Canvas.behind(app, monkeypatch)
 
 
-def drawn_anew(pick_list: PickList) -> list[list[Cell]]:
-    """Return the list's cells as they are when nothing drawn before is used."""
+def redrawn(pick_list: PickList) -> list[list[Cell]]:
+    """Return the list's cells, drawn without any cache."""
     kept = pick_list._strips, pick_list._drawn, pick_list._lines, pick_list._column
     pick_list._strips, pick_list._drawn, pick_list._lines, pick_list._column = {}, {}, {}, None
     try:
@@ -94,8 +94,8 @@ def drawn_anew(pick_list: PickList) -> list[list[Cell]]:
         pick_list._strips, pick_list._drawn, pick_list._lines, pick_list._column = kept
 
 
-def ground_of(canvas: Canvas, pick_list: PickList, y: int) -> str:
-    """Return the colour that a line stands on, by its name or by its parts."""
+def background_of(canvas: Canvas, pick_list: PickList, y: int) -> str:
+    """Return the name of a line's background colour."""
     style = canvas.at(pick_list.region)[y][1][1]
     assert style is not None
     assert style.bgcolor is not None
@@ -127,7 +127,7 @@ async def test_keys_do_nothing_without_lines(monkeypatch: pytest.MonkeyPatch, pi
         assert picked(pilot) == []
 
 
-async def test_the_owner_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_cursor_can_be_moved_by_code(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, many(20, headings=(0,))) as (_, pick_list, _canvas):
         pick_list.move_to("17")
         assert (pick_list.current_key, pick_list.scroll_offset.y) == ("17", 12)
@@ -137,10 +137,10 @@ async def test_the_owner_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> No
             pick_list.move_to("0")
 
 
-# What is seen
+# Visible lines
 
 
-async def test_a_scrolled_list_shows_the_heading_above_its_first_line_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_moving_to_the_first_line_scrolls_its_heading_into_view(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, many(20, headings=(0,))) as (pilot, pick_list, canvas):
         await pilot.press("end")
         assert pick_list.scroll_offset.y == 14
@@ -150,7 +150,9 @@ async def test_a_scrolled_list_shows_the_heading_above_its_first_line_again(monk
         pick_list.set_picks(many(30, headings=range(10)))
         await pilot.press("end", "home")
         assert pick_list.current_key == "10"
-        assert pick_list.scroll_offset.y <= 10 < pick_list.scroll_offset.y + HEIGHT, "headings push no cursor out"
+        assert pick_list.scroll_offset.y <= 10 < pick_list.scroll_offset.y + HEIGHT, (
+            "headings do not push the cursor out of view"
+        )
 
 
 @pytest.mark.parametrize(("keys", "picks", "place"), [
@@ -159,7 +161,7 @@ async def test_a_scrolled_list_shows_the_heading_above_its_first_line_again(monk
     pytest.param(["end"], many(19, headings=(0,)), ("1", 0), id="at the beginning if the line is gone"),
     pytest.param(["down"], many(20, headings=(0, 1)), ("2", 0), id="below if the line is a heading now"),
 ])  # fmt: skip
-async def test_after_an_update_the_cursor_is_on_its_line(
+async def test_the_cursor_stays_on_its_line_after_an_update(
     monkeypatch: pytest.MonkeyPatch, keys: list[str], picks: list[Pick], place: tuple[str, int]
 ) -> None:
     async with shown(monkeypatch, many(20)) as (pilot, pick_list, canvas):
@@ -167,10 +169,10 @@ async def test_after_an_update_the_cursor_is_on_its_line(
         pick_list.set_picks(picks)
         await pilot.pause()
         assert (pick_list.current_key, pick_list.scroll_offset.y) == place
-        assert canvas.at(pick_list.region) == drawn_anew(pick_list)
+        assert canvas.at(pick_list.region) == redrawn(pick_list)
 
 
-async def test_of_several_lines_with_one_key_the_first_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_the_first_of_several_lines_with_one_key_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     picks = [a_pick("a", "first"), a_pick("b"), a_pick("a", "second")]
     async with shown(monkeypatch, picks) as (_, pick_list, canvas):
         assert pick_list.picks == tuple(picks[:2])
@@ -188,20 +190,22 @@ WORDS = (
 
 
 @pytest.mark.parametrize("look", ["", "narrow", "wide"])
-async def test_every_line_fills_its_width_and_no_more(monkeypatch: pytest.MonkeyPatch, look: str) -> None:
+async def test_every_line_fills_exactly_the_width(monkeypatch: pytest.MonkeyPatch, look: str) -> None:
     async with shown(monkeypatch, [a_pick(word, word) for word in WORDS]) as (pilot, pick_list, canvas):
         pick_list.set_classes(look)
         await pilot.pause()
         for strip in pick_list.render_lines(pick_list.outer_size.region):
             assert sum(cell_len(segment.text) for segment in strip) == strip.cell_length == pick_list.outer_size.width
-        assert canvas.at(pick_list.region) == drawn_anew(pick_list)
+        assert canvas.at(pick_list.region) == redrawn(pick_list)
         if look != "narrow":
             first = canvas.texts(pick_list.region)
             assert first[0].rstrip() == " short"
             assert first[2][: pick_list.size.width - 1].rstrip().endswith("…")
 
 
-async def test_a_list_without_room_draws_nothing_and_keeps_its_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hidden_list_ignores_keys_that_need_its_height_and_keeps_its_cursor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with shown(monkeypatch, many(20)) as (pilot, pick_list, _):
         await pilot.press("end")
         pick_list.set_classes("none")
@@ -213,7 +217,7 @@ async def test_a_list_without_room_draws_nothing_and_keeps_its_cursor(monkeypatc
         assert pick_list.scroll_offset.y <= 17 < pick_list.scroll_offset.y + HEIGHT
 
 
-async def test_a_list_that_is_as_high_as_its_lines_grows_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_list_with_automatic_height_grows_with_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, many(2)) as (pilot, pick_list, canvas):
         pick_list.set_classes("auto")
         await pilot.pause()
@@ -221,7 +225,7 @@ async def test_a_list_that_is_as_high_as_its_lines_grows_with_them(monkeypatch: 
             pick_list.set_picks(many(count))
             await pilot.pause()
             assert pick_list.size.height == height
-            assert canvas.at(pick_list.region) == drawn_anew(pick_list)
+            assert canvas.at(pick_list.region) == redrawn(pick_list)
 
 
 # The pointer
@@ -236,33 +240,35 @@ async def test_a_click_moves_the_cursor_and_picks(monkeypatch: pytest.MonkeyPatc
         assert pick_list.current_key == "3"
         assert picked(pilot) == ["3"]
         await pilot.click(PickList, offset=(WIDTH - 1, 5))
-        assert picked(pilot) == ["3"], "the scroll bar is no line"
+        assert picked(pilot) == ["3"], "a click on the scroll bar picks no line"
 
 
 @pytest.mark.parametrize("times", [2, 3])
-async def test_clicks_in_a_row_select_no_text(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+async def test_repeated_clicks_select_no_text(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     async with shown(monkeypatch, many(3)) as (pilot, pick_list, canvas):
         await pilot.click(PickList, offset=(3, 2), times=times)
         await pilot.pause()
-        assert canvas.at(pick_list.region) == drawn_anew(pick_list)
+        assert canvas.at(pick_list.region) == redrawn(pick_list)
         assert not pilot.app.screen.selections
 
 
-async def test_the_line_under_the_pointer_is_lit(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_line_under_the_pointer_is_highlighted(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, many(20, headings=(3,))) as (pilot, pick_list, canvas):
-        plain = ground_of(canvas, pick_list, 2)
+        plain = background_of(canvas, pick_list, 2)
         await pilot.hover(PickList, offset=(3, 2))
-        assert [ground_of(canvas, pick_list, y) for y in range(4)] == [YELLOW, plain, GREEN, plain]
+        assert [background_of(canvas, pick_list, y) for y in range(4)] == [YELLOW, plain, GREEN, plain]
         await pilot.hover(PickList, offset=(3, 3))
-        assert [ground_of(canvas, pick_list, y) for y in range(4)] == [YELLOW, plain, plain, plain], "a heading is not"
+        assert [background_of(canvas, pick_list, y) for y in range(4)] == [YELLOW, plain, plain, plain], (
+            "a heading is not highlighted"
+        )
         await pilot.hover(PickList, offset=(3, 0))
-        assert ground_of(canvas, pick_list, 0) == YELLOW, "the cursor stays what it is"
+        assert background_of(canvas, pick_list, 0) == YELLOW, "the cursor's line keeps its colour"
         await pilot.hover(PickList, offset=(3, 1))
         await pilot.hover(Button)
-        assert ground_of(canvas, pick_list, 1) == plain
+        assert background_of(canvas, pick_list, 1) == plain
 
 
-# What is drawn again
+# Redrawing
 
 
 async def test_moving_the_cursor_draws_two_lines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,17 +293,17 @@ async def test_moving_the_cursor_draws_two_lines(monkeypatch: pytest.MonkeyPatch
         assert asked == []
 
 
-async def test_lines_that_are_gone_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_cache_does_not_keep_removed_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch) as (pilot, pick_list, canvas):
         for at in range(30):
             pick_list.set_picks([a_pick("a", f"{at}"), a_pick("b", f"{at + 100}")])
             await pilot.pause()
         assert len(pick_list._strips) <= 2 * 2 + HEIGHT + HEIGHT
-        assert canvas.at(pick_list.region) == drawn_anew(pick_list)
+        assert canvas.at(pick_list.region) == redrawn(pick_list)
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_whatever_is_done_the_terminal_shows_the_list(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+async def test_the_terminal_shows_the_list_after_random_actions(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     chance = random.Random(seed)
     async with shown(monkeypatch, many(12, headings=(0, 5), gaps=(5,))) as (pilot, pick_list, canvas):
         for _ in range(40):
@@ -327,11 +333,11 @@ async def test_whatever_is_done_the_terminal_shows_the_list(monkeypatch: pytest.
                 case "size":
                     pick_list.set_classes(chance.choice(("", "", "wide", "narrow")))
             await pilot.pause()
-            assert canvas.at(pick_list.region) == drawn_anew(pick_list), done
+            assert canvas.at(pick_list.region) == redrawn(pick_list), done
             assert canvas.rows == Canvas(pilot.app.screen._compositor.render_strips()).rows, done
 
 
-async def test_a_line_drawn_before_the_new_width_is_heard_of_has_that_width(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_line_drawn_before_the_resize_event_has_the_new_width(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, many(3)) as (_, pick_list, _):
         for width in (34, 12, WIDTH - 1):
             assert pick_list.draw_line(1, 0, Size(width, HEIGHT)).cell_length == width

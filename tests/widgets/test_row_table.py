@@ -78,14 +78,14 @@ async def test_rows_under_a_header(table: RowTable) -> None:
 
 
 @pytest.mark.parametrize(("is_name", "expected"), [(True, "checkout…-x2x4q"), (False, "checkout-api-7…")])
-async def test_names_are_cut_inside_and_words_at_their_end(is_name: bool, expected: str) -> None:
+async def test_names_are_cut_in_the_middle_and_texts_at_their_end(is_name: bool, expected: str) -> None:
     table = RowTable((Heading("name", "NAME", max_width=15, is_name=is_name), *SPEC.headings()[1:]))
     async with WidgetApp(table).run_test(size=(40, 6)) as pilot:
         lines = await shown(pilot, table, rows_of("checkout-api-7c9d8f6b5-x2x4q"))
         assert lines[2].split()[1] == expected
 
 
-async def test_what_is_cut_under_the_cursor_is_as_unseen_as_what_has_no_room() -> None:
+async def test_a_cut_cell_under_the_cursor_counts_as_unseen_like_a_dropped_column() -> None:
     table = RowTable((Heading("name", "NAME", max_width=8), *SPEC.headings()[1:]))
     async with WidgetApp(table).run_test(size=(40, 6)) as pilot:
         await shown(pilot, table)
@@ -126,7 +126,7 @@ async def test_the_cursor_and_marks_follow_their_rows_and_the_view_stays(table: 
         table.focus()
         await shown(pilot, table, rows_of("d", "f"))
         await shown(pilot, table, rows_of("b", "d", "f"))
-        assert table._cursor.key == "b", "nobody has moved it"
+        assert table._cursor.key == "b", "the cursor stays on the first row until a key moves it"
         await pilot.press("down", "space")
         assert (table._cursor.key, table.marked) == ("f", {"d"})
         lines = await shown(pilot, table, rows_of("a", "b", "c", "d", "e", "f"))
@@ -137,7 +137,7 @@ async def test_the_cursor_and_marks_follow_their_rows_and_the_view_stays(table: 
         table.clear_marks()
 
 
-async def test_rows_that_arrive_above_push_the_view_not_the_reader(table: RowTable) -> None:
+async def test_new_rows_above_do_not_move_the_visible_rows(table: RowTable) -> None:
     async with WidgetApp(table).run_test(size=(40, 8)) as pilot:
         table.focus()
         await shown(pilot, table, rows_of(*(f"m{index:02d}" for index in range(30))))
@@ -167,7 +167,7 @@ async def test_only_lines_that_changed_are_drawn_again(table: RowTable, monkeypa
         assert (await shown(pilot, table))[4] == ""
 
 
-async def test_the_reader_hears_where_the_cursor_is(table: RowTable) -> None:
+async def test_the_table_posts_cursor_selection_and_mark_messages(table: RowTable) -> None:
     app = WidgetApp(table)
     async with app.run_test(size=(40, 12)) as pilot:
         table.focus()
@@ -180,7 +180,7 @@ async def test_the_reader_hears_where_the_cursor_is(table: RowTable) -> None:
         assert message.control is table
 
 
-async def test_keys_before_the_first_rows_are_kept_for_them(table: RowTable) -> None:
+async def test_keys_pressed_before_the_first_rows_are_applied_to_them(table: RowTable) -> None:
     app = WidgetApp(table)
     async with app.run_test(size=(40, 12)) as pilot:
         table.focus()
@@ -201,7 +201,7 @@ async def test_keys_before_the_first_rows_are_kept_for_them(table: RowTable) -> 
         assert not any(isinstance(message, RowSelected) for message in app.heard)
 
 
-async def test_keys_of_rows_that_never_come_are_forgotten(table: RowTable) -> None:
+async def test_keys_are_dropped_if_the_awaited_rows_do_not_arrive(table: RowTable) -> None:
     app = WidgetApp(table)
     async with app.run_test(size=(40, 12)) as pilot:
         table.focus()
@@ -213,7 +213,7 @@ async def test_keys_of_rows_that_never_come_are_forgotten(table: RowTable) -> No
         assert not any(isinstance(message, RowSelected) for message in app.heard)
 
 
-async def test_an_empty_table_says_why(table: RowTable) -> None:
+async def test_an_empty_table_shows_its_placeholder(table: RowTable) -> None:
     app = WidgetApp(table)
     async with app.run_test(size=(40, 9)) as pilot:
         table.focus()
@@ -248,7 +248,7 @@ async def test_wide_columns_scroll_past_the_first(table: RowTable) -> None:
         assert await shown(pilot, table) == narrow
 
 
-async def test_headers_ask_for_an_order(table: RowTable) -> None:
+async def test_clicks_on_headers_request_a_sort_order(table: RowTable) -> None:
     app = WidgetApp(table)
     async with app.run_test(size=(50, 6)) as pilot:
         table.focus()
@@ -260,7 +260,7 @@ async def test_headers_ask_for_an_order(table: RowTable) -> None:
         assert asked == ["name", "size", "bar", "name"]
 
 
-async def test_the_mouse_chooses_rows(table: RowTable) -> None:
+async def test_the_mouse_selects_rows(table: RowTable) -> None:
     app = WidgetApp(table)
     async with app.run_test(size=(50, 12)) as pilot:
         table.focus()
@@ -285,7 +285,7 @@ async def test_a_smaller_window_keeps_the_cursor_in_view(table: RowTable) -> Non
         assert any(line.startswith("▌ row-000015") for line in lines)
 
 
-async def test_other_columns_take_the_place_of_the_first(table: RowTable) -> None:
+async def test_columns_can_be_replaced(table: RowTable) -> None:
     async with WidgetApp(table).run_test(size=(60, 8)) as pilot:
         await shown(pilot, table, rows_of("a"))
         table.set_headings(SPEC.headings()[:1])
@@ -296,7 +296,7 @@ async def test_other_columns_take_the_place_of_the_first(table: RowTable) -> Non
         assert len(table.rows) == 1
 
 
-async def test_text_is_never_markup_and_never_steers_the_terminal(table: RowTable) -> None:
+async def test_cell_text_is_neither_markup_nor_control_sequences(table: RowTable) -> None:
     async with WidgetApp(table).run_test(size=(80, 12)) as pilot:
         hostile = (
             "[bold red]x[/]", "[/]", "\x1b[2J\x1b]0;t\x07", "a\nb", "\u202egnp.exe", "節點", "[@click=app.quit]q[/]",
@@ -309,7 +309,7 @@ async def test_text_is_never_markup_and_never_steers_the_terminal(table: RowTabl
         assert "\u202e" not in text
 
 
-def test_marks_go_with_their_rows() -> None:
+def test_marks_are_removed_with_their_rows() -> None:
     cursor = Cursor()
     cursor.toggle_mark()
     cursor.replace(("a", "b"))
@@ -325,7 +325,7 @@ def test_marks_go_with_their_rows() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True)), st.integers(-2, 9))
-def test_the_cursor_is_always_inside(lists: list[list[str]], target: int) -> None:
+def test_the_cursor_is_always_inside_the_list(lists: list[list[str]], target: int) -> None:
     cursor = Cursor()
     for keys in lists:
         before = cursor.key

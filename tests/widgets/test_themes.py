@@ -11,7 +11,7 @@ TEXT = ("good", "active", "leaving", "warning", "fault", "spot", "reserved", "st
 
 
 @pytest.mark.parametrize("name", sorted(THEMES))
-def test_every_tone_can_be_read_in_every_theme(name: str) -> None:
+def test_every_tone_has_enough_contrast_in_every_theme(name: str) -> None:
     theme = THEMES[name]
     colors = variable_defaults(theme)
     if name.startswith("ansi") or name.endswith("ansi"):
@@ -31,6 +31,6 @@ def test_every_tone_can_be_read_in_every_theme(name: str) -> None:
         assert contrast(ground, text) >= BAR_CONTRAST
 
 
-def test_a_theme_without_colours_to_spare_still_has_every_variable() -> None:
+def test_a_theme_with_one_colour_has_every_variable() -> None:
     bare = variable_defaults(Theme(name="bare", primary="#777777"))
     assert set(bare) == set(variable_defaults(OWN_THEMES[0]))

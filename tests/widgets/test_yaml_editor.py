@@ -1,4 +1,4 @@
-"""The editor: notes behind lines, completion, indentation."""
+"""The YAML editor: notes after lines, completion, indentation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIELDS = ("requirements", "resources", "replicas")
 
 
 def complete(text: str, line: int, column: int) -> Completions:
-    """Offer field names that begin as the word does."""
+    """Complete the word at the cursor to field names."""
     before = text.split("\n")[line][:column]
     word = before.split(" ")[-1]
     items = tuple(CompletionItem(name, f"{name}:", "field") for name in FIELDS if name.startswith(word))
@@ -33,7 +33,7 @@ def complete(text: str, line: int, column: int) -> Completions:
 
 
 class Host(App[None]):
-    """An editor beside a line."""
+    """An app with an editor and an input line."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__()
@@ -69,7 +69,7 @@ def shown(app: Host, line: int) -> str:
     return "".join(segment.text for segment in app.editor.render_line(line)).rstrip()
 
 
-async def test_a_note_stands_behind_its_line_and_is_no_part_of_the_text() -> None:
+async def test_a_note_is_shown_after_its_line_but_is_not_in_the_text() -> None:
     app = Host("spec:\n  requirments: 1")
     async with app.run_test(size=(80, 12)) as pilot:
         app.editor.notes = {1: LineNote("unknown field\x1b[31m", Tone.FAULT, 2, 13)}
@@ -85,7 +85,7 @@ async def test_a_note_stands_behind_its_line_and_is_no_part_of_the_text() -> Non
         assert shown(app, 1).endswith("requirments: 1")
 
 
-async def test_notes_are_walked_through_without_those_that_only_tell() -> None:
+async def test_ctrl_n_goes_to_the_next_note_with_a_problem() -> None:
     app = Host("a: 1\nb: 2\nc: 3\nd: 4")
     async with app.run_test() as pilot:
         app.editor.notes = {1: LineNote("was 3", Tone.MUTED), 2: LineNote("x", start=3, end=4), 3: LineNote("y")}
@@ -99,7 +99,7 @@ async def test_notes_are_walked_through_without_those_that_only_tell() -> None:
         assert app.editor.cursor_location == (2, 3)
 
 
-async def test_completion_opens_while_a_word_is_typed_tab_takes_it_and_escape_leaves_it() -> None:
+async def test_completion_opens_while_typing_and_tab_accepts_or_escape_closes_it() -> None:
     app = Host("spec:\n  ")
     async with app.run_test() as pilot:
         app.editor.move_cursor((1, 2))
@@ -121,7 +121,7 @@ async def test_completion_opens_while_a_word_is_typed_tab_takes_it_and_escape_le
         assert app.focused is app.query_one(Input)
 
 
-async def test_completion_can_be_asked_for_before_a_word_has_begun() -> None:
+async def test_a_key_opens_completion_before_a_word_begins() -> None:
     app = Host("  ")
     async with app.run_test() as pilot:
         app.editor.move_cursor((0, 2))
@@ -135,7 +135,7 @@ async def test_completion_can_be_asked_for_before_a_word_has_begun() -> None:
         assert not app.offered.is_open
 
 
-async def test_enter_keeps_the_level_and_goes_deeper_after_a_colon() -> None:
+async def test_enter_keeps_the_indentation_and_increases_it_after_a_colon() -> None:
     app = Host("  spec:\n  - key: a\n  - name:")
     async with app.run_test() as pilot:
         app.editor.move_cursor((0, 7))
@@ -151,7 +151,7 @@ async def test_enter_keeps_the_level_and_goes_deeper_after_a_colon() -> None:
         assert app.editor.text.split("\n")[5] == "    z"
 
 
-async def test_text_typed_behind_a_movement_never_overtakes_it() -> None:
+async def test_text_typed_after_a_cursor_key_is_inserted_at_the_new_position() -> None:
     app = Host("a: 1\nb: 2")
     async with app.run_test() as pilot:
         for key, character in (("down", None), ("end", None), ("0", "0"), ("left", None), ("5", "5")):
@@ -170,19 +170,19 @@ LINES = st.lists(st.sampled_from("abc"), min_size=1, max_size=7)
     ([""], ["a", "b"], ChangedLines(0, 0, ("a", "b"))),
     (["a", "b"], [""], ChangedLines(0, 1, ("",))),
 ])  # fmt: skip
-def test_what_is_replaced(before: list[str], after: list[str], expected: ChangedLines) -> None:
+def test_changed_lines_of_two_texts(before: list[str], after: list[str], expected: ChangedLines) -> None:
     assert changed_lines(before, after) == expected
 
 
 @given(LINES, LINES)
-def test_one_text_becomes_the_other(before: list[str], after: list[str]) -> None:
+def test_replacing_the_changed_lines_gives_the_other_text(before: list[str], after: list[str]) -> None:
     first, last, lines = changed_lines(before, after)
     assert lines
     assert first <= last
     assert [*before[:first], *lines, *before[last + 1 :]] == after
 
 
-async def test_text_that_a_terminal_would_act_on_is_drawn_as_marks() -> None:
+async def test_control_characters_are_drawn_as_replacement_characters() -> None:
     text = 'a: "\x1b]52;c;aGk=\x07\x9b31m\u202eb\u200b"  # é'
     app = Host(text)
     async with app.run_test(size=(80, 12)) as pilot:

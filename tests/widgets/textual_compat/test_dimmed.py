@@ -1,4 +1,4 @@
-"""The screen behind a question: it looks as Textual would dim it, and is looked at again when it changes."""
+"""The dimmed screen behind a dialog: it looks as in Textual, and follows changes of the screen."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Theirs(ModalScreen[None]):
 
 
 class Turning(LayeredScreen):
-    """Two texts: beside each other where there is room, one above the other where there is not."""
+    """Two texts, side by side in a wide terminal and one above the other in a narrow one."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (40, "-wide")]  # noqa: RUF012 - as Textual declares it
     CSS = """
@@ -77,7 +77,7 @@ async def lines_with(before: Callable[[], Screen[None]]) -> list[Strip]:
         return [strip.simplify() for strip in app.screen._compositor.render_strips()]
 
 
-async def test_it_looks_as_textual_dims() -> None:
+async def test_the_dimmed_screen_equals_that_of_textual() -> None:
     assert await lines_with(Ours) == await lines_with(Theirs)
 
 
@@ -90,7 +90,7 @@ async def test_only_lines_that_changed_are_dimmed_again() -> None:
         before = drawn(front)
         behind.query_one("#first", Static).update("other", layout=False)
         await pilot.pause()
-        assert drawn(front) == before, "not looked at yet"
+        assert drawn(front) == before, "not updated before the next look at the screen behind"
         front._look_behind()
         after = drawn(front)
         assert after[0].text.startswith("other")
@@ -101,19 +101,19 @@ async def test_only_lines_that_changed_are_dimmed_again() -> None:
         assert behind.query_one("#first", Static).render_lines(Region(0, 0, 30, 1))[0].text.startswith("other")
 
 
-async def test_a_screen_that_grows_leaves_no_hole() -> None:
+async def test_a_larger_terminal_is_filled_completely() -> None:
     app = TwoScreens()
     async with app.run_test(size=(30, 8)) as pilot:
         behind, front = app.screen, Ours()
         await app.push_screen(front)
         await pilot.pause()
         for screen in (front, behind):
-            screen._screen_resized(Size(60, 16))  # one after the other, and before they hear of it
+            screen._screen_resized(Size(60, 16))  # one screen after the other, before either handles a resize event
             assert [strip.cell_length for strip in front._compositor.render_strips()] == [60] * 16
 
 
 async def settled(app: App[None], pilot: Pilot[None], shown: list[str]) -> list[str]:
-    """Wait until the terminal has certain lines; return those it has."""
+    """Wait until the terminal shows these lines, and return the lines it shows."""
     for _ in range(40):
         if texts(app) == shown:
             break
@@ -125,7 +125,7 @@ def texts(app: App[None]) -> list[str]:
     return [strip.text.rstrip() for strip in app.screen._compositor.render_strips()]
 
 
-async def test_what_moves_behind_is_put_in_its_place() -> None:
+async def test_widgets_that_move_on_the_dimmed_screen_are_redrawn() -> None:
     app = TwoScreens(Turning)
     async with app.run_test(size=(30, 8)) as pilot:
         behind = app.screen

@@ -1,4 +1,4 @@
-"""The order of keys beside what else an app hears; what it comes to on the screens is in tests/ui/test_typing.py."""
+"""The order of keys and other messages; tests/ui/test_typing.py tests the effect on screens."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from karptui.widgets.textual_compat import key_order
 from karptui.widgets.textual_compat.key_order import KeyOrder, Leaving, Typed
 
 
-class InFront:
-    """Stands for a screen without widgets."""
+class FakeScreen:
+    """A screen without widgets."""
 
     focused = None
     ancestors_with_self = ()
     is_mounted = True
 
 
-class Hearing:
-    """Stands for an app: what it is to hear, one after the other, and one screen."""
+class FakeApp:
+    """An app with a message queue and one screen."""
 
     is_running = True
 
     def __init__(self) -> None:
         self.queue: deque[tuple[Callable[..., Any], tuple[Any, ...]]] = deque()
-        self.screen_stack = [InFront()]
+        self.screen_stack = [FakeScreen()]
         self.workers = [SimpleNamespace(group="opening", node=self, is_finished=False)]
 
     @property
-    def screen(self) -> InFront:
+    def screen(self) -> FakeScreen:
         return self.screen_stack[-1]
 
     @property
@@ -55,10 +55,10 @@ class Hearing:
             await asyncio.sleep(0)
 
 
-async def test_a_key_behind_one_that_left_is_taken_behind_what_that_has_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was looked for on behalf of the keys that were dropped takes no later one."""
+async def test_a_key_after_escape_is_handled_after_the_messages_of_escape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pending check for the dropped key must not handle the later key too early."""
     monkeypatch.setattr(key_order, "IMPATIENT_SECONDS", 0.0)
-    app, log = Hearing(), list[str]()
+    app, log = FakeApp(), list[str]()
 
     async def take(typed: Typed) -> None:
         assert isinstance(typed, events.Key)
@@ -79,11 +79,11 @@ async def test_a_key_behind_one_that_left_is_taken_behind_what_that_has_said(mon
     assert log == ["escape", "what escape has said", "up"]
 
 
-class Rows:
-    """Rows that keys are for, and what becomes of the keys."""
+class FakeRows:
+    """Rows that keys wait for, and the keys handled so far."""
 
     def __init__(self) -> None:
-        self.app, self.taken, self.are_coming = Hearing(), list[str](), True
+        self.app, self.taken, self.are_coming = FakeApp(), list[str](), True
         self.app.workers.clear()
         self._order = KeyOrder(
             cast("App[None]", self.app),
@@ -97,7 +97,7 @@ class Rows:
         self.taken.append(typed.key)
 
     async def taken_after(self, key: str, seconds: float) -> list[str]:
-        """Press a key and return what is taken within so long."""
+        """Press a key, and return the keys that are handled within this time."""
         self.taken.clear()
         await self._order.press(events.Key(key, None))
         await self.in_time(seconds)
@@ -108,8 +108,8 @@ class Rows:
         await self.app.hear_all()
 
 
-async def test_keys_wait_for_rows_each_time_unless_in_vain() -> None:
-    rows = Rows()
+async def test_keys_wait_for_rows_until_one_wait_on_the_screen_was_in_vain() -> None:
+    rows = FakeRows()
     assert not await rows.taken_after("enter", 0.4)
     rows.are_coming = False
     await rows.in_time(0.4)
@@ -117,25 +117,25 @@ async def test_keys_wait_for_rows_each_time_unless_in_vain() -> None:
     await asyncio.sleep(5)
     rows.are_coming = True
     assert not await rows.taken_after("enter", 0.4)
-    rows = Rows()
+    rows = FakeRows()
     assert await rows.taken_after("enter", 3.1) == ["enter"]
-    rows.app.screen_stack.append(InFront())
+    rows.app.screen_stack.append(FakeScreen())
     assert not await rows.taken_after("enter", 0.4)
     await rows.in_time(3)
     rows.app.screen_stack.pop()
     assert await rows.taken_after("enter", 0) == ["enter"]
 
 
-async def test_keys_that_somebody_left_behind_have_not_waited_in_vain() -> None:
-    rows = Rows()
+async def test_a_wait_ended_by_a_leaving_key_does_not_count_as_in_vain() -> None:
+    rows = FakeRows()
     assert not await rows.taken_after("enter", 1.5)
     assert await rows.taken_after("q", 5) == ["q"]
     assert not await rows.taken_after("enter", 0.4)
 
 
-async def test_a_screen_whose_keys_waited_may_go() -> None:
-    rows = Rows()
+async def test_a_screen_is_freed_although_keys_waited_on_it() -> None:
+    rows = FakeRows()
     screen = ref(rows.app.screen)
     await rows.taken_after("enter", 3.1)
-    rows.app.screen_stack[:] = [InFront()]
+    rows.app.screen_stack[:] = [FakeScreen()]
     assert screen() is None

@@ -1,4 +1,4 @@
-"""The loop of the screen asks the system seldom while it has work, and misses nothing."""
+"""The app's event loop polls the system rarely while it has work, and misses no event."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Ticks:
     return result
 
 
-def test_what_has_come_in_is_looked_for_every_so_often(clock: Ticks) -> None:
+def test_a_busy_loop_polls_only_after_the_poll_interval(clock: Ticks) -> None:
     near, far = socket.socketpair()
     with near, far, ScreenSelector() as selector:
         selector.register(near, selectors.EVENT_READ)
-        assert selector.select(0) == [], "nothing has come yet"
+        assert selector.select(0) == [], "no data yet"
         far.send(b"x")
-        assert selector.select(0) == [], "it is too soon to look again"
+        assert selector.select(0) == [], "the poll interval has not passed"
         assert selector.select(-1) == []
         clock.now += POLL_SECONDS
         [(key, _)] = selector.select(0)
@@ -35,7 +35,7 @@ def test_what_has_come_in_is_looked_for_every_so_often(clock: Ticks) -> None:
 
 
 @pytest.mark.parametrize("seconds", [None, 5.0])
-def test_a_loop_that_waits_is_woken_at_once(clock: Ticks, seconds: float | None) -> None:
+def test_an_idle_loop_is_woken_immediately(clock: Ticks, seconds: float | None) -> None:
     near, far = socket.socketpair()
     with near, far, ScreenSelector() as selector:
         selector.register(near, selectors.EVENT_READ)
@@ -43,10 +43,10 @@ def test_a_loop_that_waits_is_woken_at_once(clock: Ticks, seconds: float | None)
         far.send(b"x")
         [(key, _)] = selector.select(seconds)
         assert key.fileobj is near
-        assert clock.now == 1000.0, "whenever it looked last"
+        assert clock.now == 1000.0, "independent of the poll interval"
 
 
-def test_what_other_threads_and_sockets_say_is_heard_while_there_is_work() -> None:
+def test_a_busy_loop_receives_data_of_sockets_and_threads() -> None:
     async def listen() -> tuple[bytes, str]:
         loop = asyncio.get_running_loop()
         near, far = socket.socketpair()
@@ -56,16 +56,16 @@ def test_what_other_threads_and_sockets_say_is_heard_while_there_is_work() -> No
             answer = loop.run_in_executor(None, lambda: "done")
             far.send(b"here")
             while not (heard.done() and answer.done()):
-                await asyncio.sleep(0)  # work without end: the loop never waits
+                await asyncio.sleep(0)  # endless work: the loop never waits
             return heard.result(), answer.result()
 
     with asyncio.Runner(loop_factory=screen_loop) as runner:
-        # The selector is no part of what asyncio's loops promise.
+        # asyncio's loops have no public attribute for the selector.
         assert isinstance(runner.get_loop()._selector, ScreenSelector)  # type: ignore[attr-defined]
         assert runner.run(asyncio.wait_for(listen(), 30)) == (b"here", "done")
 
 
-def test_the_app_runs_in_that_loop_and_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_app_runs_in_this_loop_and_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     loops: list[asyncio.AbstractEventLoop] = []
 
     async def run(self: KarptuiApp, **options: object) -> object:

@@ -22,7 +22,7 @@ def sheet() -> StyleRules:
     return rules
 
 
-def test_sheets_are_read_once_and_unreadable_ones_change_nothing() -> None:
+def test_style_sheets_are_parsed_once_and_invalid_ones_change_no_rule() -> None:
     rules = sheet()
     [label] = rules.rules
     rules.set_variables(dict(RED))
@@ -40,7 +40,7 @@ def test_sheets_are_read_once_and_unreadable_ones_change_nothing() -> None:
     assert [rule.css for rule in rules.rules] == [rule.css for rule in before]
 
 
-def test_other_colours_reach_every_rule() -> None:
+def test_changed_variables_apply_to_every_rule() -> None:
     rules = sheet()
     rules.set_variables(BLUE)
     rules.reparse()
@@ -66,7 +66,7 @@ class Host(App[None]):
         yield Striped()
 
 
-async def test_only_parts_whose_styles_changed_are_styled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_components_with_changed_styles_are_styled_again(monkeypatch: pytest.MonkeyPatch) -> None:
     styled: list[DOMNode] = []
     apply = Stylesheet.apply
 
@@ -102,7 +102,7 @@ async def test_only_parts_whose_styles_changed_are_styled_again(monkeypatch: pyt
         assert len(styled) == count
 
 
-async def test_equal_values_are_not_set_again_and_colours_draw_parts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_equal_values_are_not_set_again_and_colours_redraw_once(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Widget] = []
     refresh = Widget.refresh
 
@@ -125,7 +125,7 @@ async def test_equal_values_are_not_set_again_and_colours_draw_parts_once(monkey
         assert 0 < drawn.count(striped) <= 6
 
 
-def test_a_widget_has_the_rules_that_name_it_in_the_order_of_the_sheets() -> None:
+def test_a_widget_gets_the_matching_rules_in_the_order_of_the_sheets() -> None:
     rules = StyleRules(variables=RED)
     rules.add_source("Label { color: $shade; } .loud { color: #00ff00; } #one { color: #0000ff; }", ("one", ""))
     plain, loud, result = Label(), Label(classes="loud"), Label(id="one", classes="loud")

@@ -1,4 +1,4 @@
-"""A text area that draws only what changed: the terminal shows what Textual's own would, whatever is done."""
+"""A text area that draws only changed lines: the terminal always shows the same as with Textual's text area."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ WIDTH, HEIGHT = 44, 8
 
 
 class Ground(LayeredScreen):
-    """An editor with a button beneath it."""
+    """An editor with a button below it."""
 
     def compose(self) -> ComposeResult:
         yield YamlEditor(lambda text, row, column: Completions(column, ()), lambda: None)
@@ -92,10 +92,10 @@ async def shown(
 
 
 def drawn_by_textual(editor: YamlEditor) -> list[list[Cell]]:
-    """Return the cells of the text as Textual's own text area draws them, with nothing kept from before."""
+    """Return the cells as Textual's text area draws them, without any cache."""
     lines, plain, drawn = editor._line_cache, editor._plain_lines, dict(editor._drawn)
     editor._line_cache, editor._plain_lines = LRUCache(99), LRUCache(99)
-    # Textual's own method in the place of ours.
+    # Use Textual's method instead of ours.
     editor._render_line = MethodType(TextArea._render_line, editor)  # type: ignore[method-assign]
     try:
         width, height = editor.scrollable_content_region.size
@@ -111,7 +111,7 @@ def on_terminal(editor: YamlEditor, canvas: Canvas) -> list[list[Cell]]:
 
 
 def look(cells: list[list[Cell]]) -> list[list[tuple[str, str, str, str]]]:
-    """Return cells as they look, whatever lies in their styles besides."""
+    """Return each cell's character and visible style, without other data of the style."""
     return [
         [
             (letter, str(style and style.color), str(style and style.bgcolor), str(style and style.without_color))
@@ -122,7 +122,7 @@ def look(cells: list[list[Cell]]) -> list[list[tuple[str, str, str, str]]]:
 
 
 def check(editor: YamlEditor, canvas: Canvas, why: object = "") -> None:
-    """Compare what is on the terminal with what ought to be."""
+    """Check that the terminal shows what Textual's text area would draw."""
     shown, expected = look(on_terminal(editor, canvas)), look(drawn_by_textual(editor))
     for y, (ours, theirs) in enumerate(zip(shown, expected, strict=True)):
         assert ours == theirs, (why, y, editor.selection)
@@ -135,7 +135,7 @@ SELECTS = ["shift+up", "shift+down", "shift+left", "shift+right", "shift+home", 
 
 
 async def point(pilot: Pilot[None], chance: random.Random, *, is_dragged: bool) -> None:
-    """Click somewhere, or drag from there to somewhere else."""
+    """Click at a random place, or drag from there to another one."""
     await pilot.mouse_down(YamlEditor, offset=(chance.randrange(14), chance.randrange(4)))
     if is_dragged:
         await pilot.hover(YamlEditor, offset=(chance.randrange(14), chance.randrange(4)))
@@ -143,7 +143,7 @@ async def point(pilot: Pilot[None], chance: random.Random, *, is_dragged: bool) 
 
 
 async def surround(pilot: Pilot[None], editor: YamlEditor, chance: random.Random, kind: str) -> None:
-    """Change what the text area is shown in."""
+    """Change the text area's surroundings: size, theme, scroll position or focus."""
     if kind == "size":
         editor.set_classes(chance.choice(("", "", "small", "tiny")))
     elif kind == "theme":
@@ -159,7 +159,7 @@ async def surround(pilot: Pilot[None], editor: YamlEditor, chance: random.Random
 
 
 def rewrite(editor: YamlEditor, chance: random.Random, kind: str) -> None:
-    """Change the text, and what is said of it, as its owner does."""
+    """Change the text, the cursor's place or the notes from code."""
     lines = editor.text.split("\n")
     at = chance.randrange(len(lines))
     if kind == "put":
@@ -179,7 +179,7 @@ KINDS = (
 
 
 async def do(pilot: Pilot[None], editor: YamlEditor, chance: random.Random) -> str:
-    """Do something that somebody might; return what."""
+    """Do a random action of a user or of code, and return its description."""
     kind = chance.choice(KINDS)
     if kind in KEYS:
         keys = chance.choices(KEYS[kind], k=3)
@@ -197,7 +197,9 @@ async def do(pilot: Pilot[None], editor: YamlEditor, chance: random.Random) -> s
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_whatever_is_done_it_looks_as_textual_draws_it(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+async def test_the_text_area_looks_like_that_of_textual_after_random_actions(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     chance = random.Random(seed)
     async with shown(monkeypatch) as (pilot, editor, canvas):
         check(editor, canvas, "begin")
@@ -209,12 +211,12 @@ async def test_whatever_is_done_it_looks_as_textual_draws_it(monkeypatch: pytest
             assert canvas.rows == Canvas(pilot.app.screen._compositor.render_strips()).rows, done[-4:]
 
 
-# What is drawn, and what is not
+# Redrawing
 
 
 @asynccontextmanager
 async def counted(monkeypatch: pytest.MonkeyPatch, text: str) -> AsyncIterator[tuple[Pilot[None], YamlEditor, Drawn]]:
-    """Show a text, and count what is drawn and laid out from then on."""
+    """Show a text, and count drawn lines and layouts from then on."""
     async with shown(monkeypatch, text) as (pilot, editor, _):
         await pilot.press("end", "home")
         drawn = Drawn()
@@ -233,7 +235,7 @@ async def counted(monkeypatch: pytest.MonkeyPatch, text: str) -> AsyncIterator[t
         yield pilot, editor, drawn
 
 
-async def test_a_key_draws_the_lines_that_it_changes_and_lays_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_key_draws_only_changed_lines_without_a_new_layout(monkeypatch: pytest.MonkeyPatch) -> None:
     async with counted(monkeypatch, f"a: 1\n{'x' * 90}\n") as (pilot, editor, drawn):
         await pilot.press("x", "y")
         assert drawn == Drawn([0, 0])
@@ -250,13 +252,13 @@ async def test_a_key_draws_the_lines_that_it_changes_and_lays_nothing_out(monkey
 # Scrolling
 
 
-async def test_sideways_the_text_is_scrolled_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_horizontal_scrolling_moves_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, "") as (pilot, editor, canvas):
         places = []
         for letter in "abcdefghijklmnopqrstuvwxyz" * 3:
             await pilot.press(letter)
             left, x = editor.scroll_offset.x, editor.cursor_location[1]
-            assert left <= x < left + WIDTH - editor.gutter_width, "the cursor is seen"
+            assert left <= x < left + WIDTH - editor.gutter_width, "the cursor is visible"
             places.append(left)
         steps = [after - before for before, after in pairwise(places) if after != before]
         assert places[-1] > 0
@@ -272,7 +274,7 @@ async def test_sideways_the_text_is_scrolled_in_steps(monkeypatch: pytest.Monkey
         check(editor, canvas)
 
 
-async def test_what_is_scrolled_over_grows_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_scrollable_width_grows_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, "") as (pilot, editor, _):
         widths = {editor.virtual_size.width}
         for _ in range(WIDTH + 2 * ROOM_COLUMNS):
@@ -283,7 +285,7 @@ async def test_what_is_scrolled_over_grows_in_steps(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("keys", [["enter"] * 12 + ["x"] * 48, ["x"] * 48 + ["ctrl+u", "ctrl+z"]])
-async def test_the_cursor_is_seen_after_every_key(monkeypatch: pytest.MonkeyPatch, keys: list[str]) -> None:
+async def test_the_cursor_is_visible_after_every_key(monkeypatch: pytest.MonkeyPatch, keys: list[str]) -> None:
     async with shown(monkeypatch, "") as (pilot, editor, _):
         for key in keys:
             await pilot.press(key)
@@ -293,7 +295,7 @@ async def test_the_cursor_is_seen_after_every_key(monkeypatch: pytest.MonkeyPatc
             assert 0 <= y < height, key
 
 
-async def test_a_text_that_grows_too_long_gets_only_the_scroll_bar_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_text_gets_only_a_vertical_scroll_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, "a: 1") as (pilot, editor, canvas):
         await pilot.press("end", *["enter"] * HEIGHT)
         assert editor.show_vertical_scrollbar
@@ -307,7 +309,7 @@ async def test_a_text_that_grows_too_long_gets_only_the_scroll_bar_it_needs(monk
 
 
 @pytest.mark.parametrize("at", [Selection.cursor((30, 3)), Selection((30, 1), (31, 2))])
-async def test_a_text_that_is_put_in_moves_nothing(monkeypatch: pytest.MonkeyPatch, at: Selection) -> None:
+async def test_replacing_the_text_moves_neither_cursor_nor_view(monkeypatch: pytest.MonkeyPatch, at: Selection) -> None:
     lines = [f"line {row} {'x' * 100}" for row in range(60)]
     async with shown(monkeypatch, "\n".join(lines)) as (pilot, editor, canvas):
         editor.selection = at
@@ -321,10 +323,10 @@ async def test_a_text_that_is_put_in_moves_nothing(monkeypatch: pytest.MonkeyPat
         assert editor.document.get_line(7) == "other"
         check(editor, canvas)
         await pilot.press("ctrl+z")
-        assert editor.text == "\n".join(lines), "one step takes it back"
+        assert editor.text == "\n".join(lines), "one undo step restores the text"
 
 
-async def test_a_shorter_text_scrolls_no_further_than_it_reaches(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_shorter_text_resets_the_scroll_position(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, "\n".join(map(str, range(100)))) as (pilot, editor, canvas):
         editor.show_place(99)
         await pilot.pause()
@@ -335,17 +337,17 @@ async def test_a_shorter_text_scrolls_no_further_than_it_reaches(monkeypatch: py
         check(editor, canvas)
         editor.put_text("one\ntwo")
         await pilot.press("ctrl+z")
-        assert editor.document.line_count == 100, "the same text is no step"
+        assert editor.document.line_count == 100, "putting an equal text adds no undo step"
 
 
-# Looks
+# Cursor
 
 
 async def test_the_cursor_blinks(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, "a: 1") as (pilot, editor, canvas):
         editor.cursor_blink = True
         editor._pause_blink()
-        editor._line_cache.clear()  # Textual's own takes a cursor that blinks for one that does not
+        editor._line_cache.clear()  # Textual's cache does not distinguish a blinking cursor
         await pilot.pause()
         seen = look(on_terminal(editor, canvas))[0]
         editor._toggle_cursor_blink_visible()
@@ -357,7 +359,7 @@ async def test_the_cursor_blinks(monkeypatch: pytest.MonkeyPatch) -> None:
         assert look(on_terminal(editor, canvas))[0] == seen
 
 
-async def test_a_text_is_put_in_before_there_is_a_screen() -> None:
+async def test_a_text_can_be_loaded_before_there_is_a_screen() -> None:
     editor = YamlEditor(lambda text, row, column: Completions(column, ()), lambda: None)
     assert isinstance(editor, SparingTextArea)
     editor.load_text("a: 1\nb: 2")
