@@ -1,4 +1,4 @@
-"""What is said before and after an action, on clusters whose answer is known."""
+"""Texts before and after an action, on clusters with a known outcome."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def forecast_text(base: WhatIfBase, action: Action) -> tuple[Expected, str]:
     return result, "\n".join(expected_lines(result))
 
 
-def test_what_a_deletion_moves_loses_and_frees(tmp_path: Any) -> None:
+def test_the_forecast_of_a_deletion_names_blocked_and_lost_pods(tmp_path: Any) -> None:
     base = base_of("pdb-and-closed-budget", tmp_path)
     result, text = forecast_text(base, claim_of(base, "search/index"))
     assert [seconds for _, seconds in result.drains] == [None]
@@ -67,11 +67,11 @@ def test_what_a_deletion_moves_loses_and_frees(tmp_path: Any) -> None:
     (applied({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a"}}),
      f"echo '{MANIFEST}' | karptui do apply -f -"),
 ])  # fmt: skip
-def test_an_undo_is_a_command_line(action: Action, line: str) -> None:
+def test_an_undo_is_shown_as_a_command_line(action: Action, line: str) -> None:
     assert command(action) == line
 
 
-def test_no_text_of_a_server_steers_the_terminal() -> None:
+def test_texts_of_the_server_contain_no_control_characters() -> None:
     live = {"metadata": {"uid": EVERYTHING, "resourceVersion": EVERYTHING}}
     action = Action(operation=Operation.CORDON, target=Target("Node", EVERYTHING))
     causes = ((EVERYTHING, EVERYTHING),)
@@ -113,4 +113,4 @@ def test_previews_of_scaling_name_autoscalers(listed: dict[str, Any] | None, rep
     text = "\n".join(preview_lines(Preview(action=action, autoscalers=autoscalers)))
     assert note in text
     refused = "\n".join(preview_lines(Preview(action=action, problem="no")))
-    assert "HorizontalPodAutoscaler" not in refused, "not asked"
+    assert "HorizontalPodAutoscaler" not in refused, "a rejected preview does not look for autoscalers"

@@ -1,4 +1,4 @@
-"""Every screen and command says the same of a node: rows and sentences drawn of golden fleets, one by one."""
+"""All screens and commands agree about each node of the golden fleets."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ FILES: Final = (
     *sorted((GOLDENS / "k115").glob("*.jsonl.gz")),
 )
 EVERY: Final = 1 if os.environ.get("KARPTUI_ALL_GOLDENS") else 19
-"""Every so many scenarios are looked at; with KARPTUI_ALL_GOLDENS all of them."""
+"""Step through the scenarios: every 19th, or all if KARPTUI_ALL_GOLDENS is set."""
 NODES: Final = nodes_table()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.partition(".")[0])
-def test_screens_and_commands_say_the_same_of_a_node(path: Path) -> None:
+def test_screens_and_commands_agree_about_a_node(path: Path) -> None:
     wrong = {}
     for scenario in list(scenarios(path))[EVERY // 2 :: EVERY]:
         snapshot = scenario["snapshot"]
@@ -64,7 +64,7 @@ def test_screens_and_commands_say_the_same_of_a_node(path: Path) -> None:
 
 
 def _view(snapshot: Any, folder: Path) -> tuple[ClusterView, int]:
-    """Return what screens and commands are drawn from, and the instant."""
+    """Return the view of an analysed snapshot, and its time."""
     prepared = load(snapshot, folder)
     steps = AnalysisSteps(prepared, 1)
     analyse_all(steps)
@@ -77,7 +77,7 @@ def _view(snapshot: Any, folder: Path) -> tuple[ClusterView, int]:
 
 
 def _differences(view: ClusterView, now_ns: int) -> Iterator[str]:
-    """Yield where two places differ about a node."""
+    """Yield each contradiction about a node."""
     nodes = [entry for entry in view.node_entries if entry.findings is not None and entry.claim is not None]
     for entry in nodes:
         yield from (f"{entry.name}: {of_node}" for of_node in _of_nodes(entry, now_ns))
@@ -91,7 +91,7 @@ def _differences(view: ClusterView, now_ns: int) -> Iterator[str]:
 
 
 def _of_nodes(entry: NodeEntry, now_ns: int) -> Iterator[str]:
-    """Yield where the row, its sentence and its values differ."""
+    """Yield contradictions between a node's row, its text and its values."""
     findings = present(entry.findings)
     text, values = why_label(findings.why, now_ns), NODES.values(entry, now_ns)
     drawn = next(column.cell(entry, now_ns).text for column in NODES.columns if column.heading.id == "why")
@@ -111,7 +111,7 @@ def _of_nodes(entry: NodeEntry, now_ns: int) -> Iterator[str]:
 
 
 def _of_detail(entry: NodeEntry, now_ns: int) -> Iterator[str]:
-    """Yield where the lines of the detail differ from the row."""
+    """Yield contradictions between a node's detail and its row."""
     result = present(entry.findings)
     told = texts_of(why_lines(entry, None, now_ns))
     for lane in result.lanes:
@@ -132,7 +132,7 @@ def _of_detail(entry: NodeEntry, now_ns: int) -> Iterator[str]:
 
 
 def _of_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:
-    """Yield where Pods, the pods of the detail, and the blockers differ about what protects a pod."""
+    """Yield contradictions about a pod's protection between Pods, the node's detail and the blockers."""
     findings = present(entry.findings)
     if entry.node is None or entry.is_deleting:
         return
@@ -150,7 +150,7 @@ def _of_pods(view: ClusterView, entry: NodeEntry, now_ns: int) -> Iterator[str]:
 
 
 def _of_budgets(view: ClusterView, entry: NodeEntry) -> Iterator[str]:
-    """Yield where WHY and Budgets differ about what is left."""
+    """Yield contradictions about the remaining budget between WHY and Budgets."""
     findings = present(entry.findings)
     why = findings.why
     if why.code is not WhyCode.BUDGET:
@@ -163,7 +163,7 @@ def _of_budgets(view: ClusterView, entry: NodeEntry) -> Iterator[str]:
 
 
 def _of_blockers(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator[str]:
-    """Yield where Blockers and the rows of nodes differ about what holds them."""
+    """Yield contradictions about blockers between Blockers and the rows of nodes."""
     rows = blocker_entries(view)
     if sum(not entry.is_idle for entry in rows) != overview_of(view).counts["blockers"]:
         yield "the tab of Blockers counts other rows than stand there"
@@ -186,7 +186,7 @@ def _of_blockers(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iter
 
 
 def _of_claims(view: ClusterView, now_ns: int) -> Iterator[str]:
-    """Yield where Claims waits for something else than what holds the drift."""
+    """Yield contradictions between Claims and the drift blockers of nodes."""
     ages = {entry.claim.name: entry.expires_ns for entry in view.node_entries if entry.claim is not None}
     for claim in claim_entries(view):
         findings = claim.findings
@@ -206,7 +206,7 @@ def _of_claims(view: ClusterView, now_ns: int) -> Iterator[str]:
 
 
 def _of_next(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator[str]:
-    """Yield where Next and the rows of nodes differ about what goes."""
+    """Yield contradictions about removable nodes between Next and the rows of nodes."""
     report = present(present(view.analysis).next)
     listed = {entry.name: entry for entry in going_nodes(nodes)}
     commanded = {name for command in report.commands for name in command.node_names}
@@ -226,7 +226,7 @@ def _of_next(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator
 
 
 def _of_verdict(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iterator[str]:
-    """Yield where the verdict of the cluster and the rows of nodes differ."""
+    """Yield contradictions between the cluster's verdict and the rows of nodes."""
     told = {finding.code: finding for finding in verdict_of_view(view, now_ns)}
     by_name = {f"Node/{entry.name}": entry.findings for entry in nodes}
     waiting = [entry.name for entry in nodes if entry.findings and entry.findings.why.code is WhyCode.WAITS]
@@ -239,7 +239,7 @@ def _of_verdict(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Itera
 
 
 @pytest.mark.parametrize("family", ["consolidation", "runners", "disruption"])
-def test_explain_says_what_the_row_says(family: str) -> None:
+def test_explain_prints_the_values_of_the_row(family: str) -> None:
     path = GOLDENS / "karpenter-1.14.1" / f"{family}.jsonl.gz"
     wrong = {}
     for scenario in list(scenarios(path))[:: 8 * EVERY]:

@@ -50,7 +50,7 @@ FOREIGN = BudgetEntry(NodePool(name="general"), Reason.EMPTY, is_passed_over=Tru
     (DisruptionBudget("1", schedule="@daily"), "1 · @daily for (no duration)"),
     (DisruptionBudget("1", duration="1h"), "1 · (no schedule) for 1h"),
 ])  # fmt: skip
-def test_a_line_as_it_is_written(budget: DisruptionBudget, text: str) -> None:
+def test_a_budget_as_text(budget: DisruptionBudget, text: str) -> None:
     assert line_text(budget) == text
 
 
@@ -61,7 +61,9 @@ def test_a_line_as_it_is_written(budget: DisruptionBudget, text: str) -> None:
     ((DisruptionBudget("2"), CLOSED_BY_DAY), Reason.DRIFTED, "2~~2│2~~2"),
     ((DisruptionBudget("0"),), Reason.EMPTY, "····│····"),
 ])  # fmt: skip
-def test_the_coming_days(budgets: tuple[DisruptionBudget, ...], reason: Reason, week: str) -> None:
+def test_the_strip_shows_the_budget_of_the_coming_days(
+    budgets: tuple[DisruptionBudget, ...], reason: Reason, week: str
+) -> None:
     assert strip_text(entry(*budgets, reason=reason).week, 6, days=2) == week
 
 
@@ -86,7 +88,7 @@ def test_the_coming_days(budgets: tuple[DisruptionBudget, ...], reason: Reason, 
       "budget 2 (1 · 0 9 * * 7 for 8h) cannot be read: end of range (7) above maximum (6): 7",
       "no window opens or closes within a week"]),
 ])  # fmt: skip
-def test_in_sentences(result: BudgetEntry, lines: list[str]) -> None:
+def test_the_text_about_a_budget(result: BudgetEntry, lines: list[str]) -> None:
     assert sentences_of(result, BERLIN) == lines
 
 
@@ -124,7 +126,7 @@ def test_every_reason_is_in_the_schema(reason: Reason) -> None:
     )
 
 
-def test_at_length() -> None:
+def test_the_detail_of_a_budget() -> None:
     budgets = (DisruptionBudget("2"), CLOSED_BY_DAY, DisruptionBudget("1", "0 20 * * *", "1h", ("Empty",)))
     entries = [entry(*budgets, reason=reason, use=USED) for reason in reasons_of(DEFAULTS)]
     text = detail_text(entries, NOW_NS)
@@ -145,6 +147,6 @@ def test_at_length() -> None:
     assert "Deleting: none" in detail_text([entry(DisruptionBudget("1"), use=PoolUse(1))], NOW_NS)
 
 
-def test_nothing_changes_in_the_last_hours() -> None:
+def test_after_the_known_week_no_change_is_known() -> None:
     result = entry(DisruptionBudget("1"))
     assert result.change(NOW_NS + 400 * HOUR) is None

@@ -1,4 +1,4 @@
-"""Parts of a cluster: sums, shares, the last hour, and what is said where something is not known."""
+"""Parts of a cluster: sums, shares, the last hour, and unknown values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NODES = view_of(a_fleet()).node_entries
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
-def test_every_node_is_in_one_part(grouping: str) -> None:
+def test_every_node_is_in_exactly_one_part(grouping: str) -> None:
     entries = capacity_entries(NODES, grouping)
     assert sum(entry.nodes for entry in entries) == sum(node.node is not None for node in NODES) == entries[0].all_nodes
     assert sum(entry.starting for entry in entries) == sum(entry.node is None for entry in NODES)
@@ -40,11 +40,13 @@ def test_every_node_is_in_one_part(grouping: str) -> None:
     ((), "", None),
     ((9, 0, 4), "█▁▄", -5),
 ])  # fmt: skip
-def test_a_line_joins_fewest_and_most(counts: tuple[int | None, ...], line: str, change: int | None) -> None:
+def test_a_sparkline_scales_from_minimum_to_maximum(
+    counts: tuple[int | None, ...], line: str, change: int | None
+) -> None:
     assert (sparkline(counts), trend(counts)) == (line, change)
 
 
-def test_the_last_hour_counts_what_was_there_and_no_further_back_than_is_known() -> None:
+def test_the_last_hour_counts_living_nodes_only_for_the_observed_time() -> None:
     name = NODES[0].pool
     lives = (
         Life(claim="old", pool=name, created_ns=1),
@@ -58,7 +60,7 @@ def test_the_last_hour_counts_what_was_there_and_no_further_back_than_is_known()
     assert alive_by_pool(churn) == {name: entry.alive, "else": (*[None] * (BINS - 5), 1, 1, 1, 1, 1)}
 
 
-def test_a_row_says_its_share_and_what_is_not_known() -> None:
+def test_a_row_shows_its_share_and_unknown_values() -> None:
     table = capacity_table("pool")
     entry = next(entry for entry in capacity_entries(NODES, "pool") if entry.name == "trino")
     ids = [heading.id for heading in table.headings()]
@@ -78,7 +80,7 @@ def test_a_row_says_its_share_and_what_is_not_known() -> None:
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
-def test_sums_of_the_sentence_that_leave_nodes_out_have_a_plus(grouping: str) -> None:
+def test_sums_without_some_nodes_have_a_plus(grouping: str) -> None:
     result, *rest = (
         replace(entry, all_per_hour=2.0, total=replace(entry.total, per_hour=1.0, priced=1, unpriced=0))
         for entry in capacity_entries(NODES, grouping)
@@ -89,7 +91,7 @@ def test_sums_of_the_sentence_that_leave_nodes_out_have_a_plus(grouping: str) ->
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
-def test_nodeclaims_without_any_node_are_no_part_of_nothing(grouping: str) -> None:
+def test_a_cluster_with_nodeclaims_but_no_node(grouping: str) -> None:
     claims = [replace(entry, node=None) for entry in NODES if entry.claim is not None][:2]
     entries = capacity_entries(claims, grouping)
     [per_hour] = {entry.all_per_hour for entry in entries}

@@ -117,7 +117,7 @@ RECKONED_END = (
      "do-not-disrupt ci/a, in 60m and 1 more", Tone.WARNING),
     (entry(DRIFTED, findings=node_findings(held(Code.BUDGET_ZERO, "general"))), "budget general", Tone.WARNING),
 ])  # fmt: skip
-def test_what_it_waits_for(result: ClaimEntry, text: str, tone: Tone) -> None:
+def test_the_waiting_column_as_text(result: ClaimEntry, text: str, tone: Tone) -> None:
     assert waiting_on(result, NOW_NS) == (text, tone)
 
 
@@ -155,7 +155,7 @@ def test_what_it_waits_for(result: ClaimEntry, text: str, tone: Tone) -> None:
         (entry(), ""),
     ],
 )
-def test_what_it_waits_for_in_few_words(result: ClaimEntry, text: str) -> None:
+def test_the_waiting_column_as_short_text(result: ClaimEntry, text: str) -> None:
     assert short_wait(result, NOW_NS) == text
 
 
@@ -227,11 +227,11 @@ def lines_of(entry: ClaimEntry) -> list[str]:
       "Launched after 3 s, Registered after 41 s, Initialized after 30m", "not waiting for anything",
       "never expires · drain is forced to end in 30m, 2026-11-24 12:30:07Z (13:30 CET)"]),
 ])  # fmt: skip
-def test_in_sentences(result: ClaimEntry, lines: list[str]) -> None:
+def test_the_text_about_a_nodeclaim(result: ClaimEntry, lines: list[str]) -> None:
     assert lines_of(result) == lines
 
 
-def test_sort_and_filter() -> None:
+def test_nodeclaims_are_sorted_and_filtered() -> None:
     expiring = entry(DRIFTED, expire_after_ns=3 * HOUR, deletion_ns=0, name="general-b", created_ns=NOW_NS - HOUR,
                      conditions=(*GROWN, DRIFTED))  # fmt: skip
     leaving = entry(deletion_ns=NOW_NS - HOUR, termination_grace_period_ns=GRACE_NS, name="general-c")
@@ -258,11 +258,11 @@ def test_sort_and_filter() -> None:
 @pytest.mark.parametrize(
     ("reason", "words"), [("RebootSucceeded", "rebooted 60m ago"), ("RebootFailed", "reboot failed 60m ago")]
 )
-def test_a_reboot_that_is_over_is_told(reason: str, words: str) -> None:
+def test_a_finished_reboot_is_shown(reason: str, words: str) -> None:
     assert lines_of(entry(Condition("Rebooting", "False", reason, last_transition_ns=NOW_NS - HOUR)))[1].endswith(words)
 
 
-def test_the_node_says_too_how_long_the_drain_of_its_repair_may_take() -> None:
+def test_the_maximum_drain_time_of_a_repair_is_shown_for_its_node() -> None:
     told = node_findings(drain=DrainState(DrainStage.COMMANDED, reason="Unhealthy", bound_ns=10 * MINUTE))
     assert drain_text(told, NOW_NS) == "commanded, its drain is forced to end after 10m"
 
@@ -291,17 +291,17 @@ OTHER = claim("other", MINUTE, pool="trino")
     ([claim("a", 20 * MINUTE), claim("b", 30 * HOUR), EXPIRING, OTHER],
      "general: of 2 NodeClaims expire 1 in 30m · 1 in 24h · 2 in 7d"),
 ])  # fmt: skip
-def test_how_many_expire_soon(entries: list[ClaimEntry], expected: str) -> None:
+def test_the_number_of_nodeclaims_that_expire_soon(entries: list[ClaimEntry], expected: str) -> None:
     assert expiry_text(entries) == expected
 
 
-def test_how_many_expire_at_once() -> None:
+def test_nodeclaims_that_expire_within_30_minutes_are_counted_together() -> None:
     wave = [claim(f"w{minute}", 50 * HOUR + minute * MINUTE) for minute in (0, 10, 25)]
     line = expiry_text([claim("a", 20 * MINUTE), *wave, claim("late", 50 * HOUR + 31 * MINUTE)])
     assert " · 3 of them within 30m, from 2026" in line
     assert "of them within 30m" not in expiry_text(wave[:2])
 
 
-def test_a_drain_that_nothing_ends_comes_first() -> None:
+def test_a_drain_without_a_deadline_is_sorted_first() -> None:
     rows = build_rows(TABLE, (NEVER, OTHER, EXPIRING), sort=Sort("deadline"), now_ns=NOW_NS)
     assert rows.items[0].claim.name == "leaving"

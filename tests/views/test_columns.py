@@ -1,4 +1,4 @@
-"""A column of every table has heading, help, cell, value and schema, and these say the same of an item."""
+"""Every column has heading, help, cell, value and schema, and these agree for each item."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ SAID_BY_ANOTHER: Final = {
     "rehearsal": {"most"},
     "types": {"requirements", "offerings", "daemonsets", "pod", "limits", "carries"},
 }
-"""By table, columns that show what the values of another column, or of the whole table, are."""
+"""By table, columns whose content is published as a value of another column or of the table."""
 NOTHING_THERE: Final = frozenset(
     {"", "-", "n/a", "unread", "…", "never", "none", "0", "silent", "no message", "no slot"}
 )
-"""What a cell says where its only value is null."""
+"""Cell texts that are allowed if the column's only value is null."""
 COMMANDS: Final = ("nodes", "pods", "claims", "pools", "types", "budgets", "events", "pending", "advice", "remedies")
 
 
@@ -64,7 +64,7 @@ SHOWN: Final[dict[str, TableSpec[Any]]] = {
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_every_column_and_filter_has_a_name_of_its_own_and_help(name: str) -> None:
+def test_every_column_and_filter_has_a_unique_name_and_help(name: str) -> None:
     headings = SHOWN[name].headings()
     ids = [heading.id for heading in headings]
     assert len(set(ids)) == len(ids)
@@ -88,11 +88,11 @@ def test_every_column_has_values_for_scripts(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(path.stem for path in TOOL.SCHEMAS.glob("*.json")))
 def test_the_schemas_are_up_to_date(name: str) -> None:
     text = (TOOL.SCHEMAS / f"{name}.json").read_text(encoding="utf-8")
-    assert text == TOOL.text(name), "python tools/make_json_schemas.py writes it anew"
+    assert text == TOOL.text(name), "run python tools/make_json_schemas.py to update it"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_headless_and_screen_say_the_same_of_an_item(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_and_cells_agree_for_each_item(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     printed: list[Rows[Any]] = []
     module = import_module(f"karptui.cli.{'lists' if command in LISTS else command}")
     monkeypatch.setattr(module, "print_rows", lambda rows, *_args, **_given: printed.append(rows))
@@ -134,7 +134,7 @@ TABLE: Final[TableSpec[str]] = TableSpec(
 )
 
 
-def test_published_orders_stay_where_columns_move_or_are_missing() -> None:
+def test_the_published_order_is_independent_of_the_columns() -> None:
     assert [value.name for value in TABLE.published()] == ["a", "aa", "c", "cc", "e", "b", "size"]
     assert list(TABLE.values("x", 0)) == ["a", "aa", "c", "cc", "e", "b", "size"]
     table = TABLE.without("c", "e").without("b")
@@ -142,7 +142,7 @@ def test_published_orders_stay_where_columns_move_or_are_missing() -> None:
     assert table.published() == TABLE.published()
 
 
-def test_csv_may_have_something_else_than_json() -> None:
+def test_a_csv_value_may_differ_from_the_json_value() -> None:
     rows = build_rows(TABLE, ["xy"], now_ns=0)
     assert rows.values()[0]["size"] == 2
     assert next(rows.flat_values())["size"] == "2!"
@@ -150,13 +150,13 @@ def test_csv_may_have_something_else_than_json() -> None:
 
 
 @pytest.mark.parametrize("after", ["nothing", "a"])
-def test_a_value_needs_a_position(after: str) -> None:
+def test_a_circular_order_of_values_is_an_error(after: str) -> None:
     with pytest.raises(ValueError, match="loop"):
         in_published_order((_value("a", after=after), _value("b")))
 
 
 @pytest.mark.parametrize("is_descending", [False, True])
-def test_texts_sort_by_their_numbers_and_items_without_one_are_last(is_descending: bool) -> None:
+def test_texts_are_sorted_by_their_numbers_and_empty_ones_are_last(is_descending: bool) -> None:
     column = text_column(Heading("name", "NAME", "Its name."), lambda name: name, or_null="name")
     table: TableSpec[str] = TableSpec("things", (column,), key=str, default_sort=Sort("name"), text=str)
     rows = build_rows(table, ["node-10", "", "node-9"], sort=Sort("name", is_descending), now_ns=0)

@@ -32,7 +32,7 @@ def event(name: str = "e", **given: Any) -> Event:
     return Event(name=name, **(document | given))
 
 
-def test_events_fold_by_object_reason_and_source() -> None:
+def test_events_are_grouped_by_object_reason_and_source() -> None:
     entries = folded(
         [
             event("a", count=3),
@@ -86,7 +86,7 @@ def test_conditions_become_events(condition: Condition, told: tuple[str, str, To
     assert entries == ([] if told is None else [told])
 
 
-def test_creation_and_deletion() -> None:
+def test_creation_and_deletion_become_events() -> None:
     claim = NodeClaim(name="c", created_ns=NOW_NS - HOUR, deletion_ns=NOW_NS, labels={NODEPOOL: "general"})
     assert [(entry.kind, entry.reason, entry.message, entry.last_ns) for entry in transitions(claim)] == [
         ("NodeClaim", "Created", "for NodePool general", NOW_NS - HOUR),
@@ -120,7 +120,7 @@ TIMELESS = entry(
 )
 
 
-def test_steps_of_one_instant_keep_their_order() -> None:
+def test_events_of_the_same_time_keep_their_order() -> None:
     rows = build_rows(TABLE, [BORN, LAUNCHED, TIMELESS], now_ns=NOW_NS)
     assert [entry.reason for entry in rows.items] == ["Launched", "Created", "X"]
     for heading in TABLE.headings():
@@ -136,11 +136,11 @@ def test_steps_of_one_instant_keep_their_order() -> None:
     (BORN, "Node ip-1.ec2.internal · Created · recorded by the object itself · 12:00:07Z, 0s ago", "no message"),
     (TIMELESS, "Pod web/p · X · reported by an unnamed source · 2 times", "4 pods\x1b[2J wait"),
 ])  # fmt: skip
-def test_in_sentences(result: EventEntry, head: str, message: str) -> None:
+def test_the_text_about_an_event(result: EventEntry, head: str, message: str) -> None:
     assert texts_of(event_sentences(result, NOW_NS)) == [head, message]
 
 
-def test_at_length() -> None:
+def test_the_detail_of_an_event() -> None:
     text = event_text(entry(), NOW_NS)
     assert "Times:   1,200\nFirst:   2026-11-24 10:00:07Z, 120m ago\n" in text
     assert text.endswith("4 pods␛[2J wait\n\n5 pods\nwait")
@@ -165,7 +165,7 @@ def test_unchanged_entries_are_reused() -> None:
 
 
 @pytest.mark.parametrize(("phase", "is_told"), [(Phase.OFFLINE, True), (Phase.LIVE, False)])
-def test_a_file_tells_why_pods_failed_and_are_refused(phase: Phase, *, is_told: bool) -> None:
+def test_a_snapshot_shows_why_pods_failed_or_were_not_created(phase: Phase, *, is_told: bool) -> None:
     pod = a_pod(name="web-1", namespace="shop", phase="Failed", created_ns=NOW_NS - HOUR)
     pod = msgspec.structs.replace(pod, trouble=PodTrouble("low on memory", failure="Evicted"))
     failure = Condition("ReplicaFailure", "True", "FailedCreate", "exceeded quota: q", NOW_NS)

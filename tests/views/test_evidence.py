@@ -14,7 +14,7 @@ GONE = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="no AWS credentials")
 LIVE = FactStatus(phase=FactPhase.LIVE, as_of_ns=NOW_NS - 60_000_000_000)
 
 
-def test_rows_of_metrics_and_aws() -> None:
+def test_sources_has_rows_for_metrics_and_aws() -> None:
     metrics = ControllerMetrics(
         read_at_ns=NOW_NS, endpoint="pod a/b", offerings={OfferingName("a", "z", "spot"): OfferingMetrics(1.0)}
     )

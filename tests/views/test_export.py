@@ -13,7 +13,7 @@ HEADINGS = (Heading("name", "NAME"), Heading("hidden", "HIDDEN"), Heading("size"
 ROWS = (Row("a", (Cell("a, b"), Cell("x"), Cell("5"))), Row("b", (Cell('"q"'), Cell("x"), Cell("1,024Mi"))))
 
 
-def test_csv_quotes_what_needs_it_and_disarms_formulas() -> None:
+def test_csv_quotes_special_characters_and_escapes_formulas() -> None:
     assert as_csv(HEADINGS, ROWS, (0, 2)) == 'name,size\n"a, b",5\n"""q""","1,024Mi"\n'
     formulas = ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3+cmd", "\t=1", '=HYPERLINK("x")']
     others = ["-", "-5", "+1.25", "-0.5 $/h", "+3 nodes", "-1,024Mi", "a=b", "x@y", ""]
@@ -21,7 +21,7 @@ def test_csv_quotes_what_needs_it_and_disarms_formulas() -> None:
     assert cell(formulas[0]) == f"'{formulas[0]}"
 
 
-def test_the_state_of_sources_is_a_table() -> None:
+def test_sources_are_shown_as_a_table() -> None:
     statuses = [
         status(Kind.POD, Phase.SYNCING, count=5, total_estimate=10),
         status(Kind.NODE, Phase.FORBIDDEN, last_error="list nodes", last_contact_ns=0),

@@ -121,7 +121,7 @@ def test_errors_list_valid_values(text: str, sentence: str) -> None:
     assert str(caught.value) == sentence
 
 
-def test_labels_need_rows_that_have_some() -> None:
+def test_label_filters_need_rows_with_labels() -> None:
     with pytest.raises(QueryError, match="no labels"):
         parse_query("-l a=b", UNLABELLED)
     query = parse_query("-l a=b", SUBJECT)
@@ -129,6 +129,6 @@ def test_labels_need_rows_that_have_some() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "2h x", "h2", "2hx3m"])
-def test_durations_that_are_none(text: str) -> None:
+def test_invalid_durations_are_errors(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         parse_duration(text)

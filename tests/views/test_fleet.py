@@ -1,4 +1,4 @@
-"""The table of clusters, and sums that count only what is current."""
+"""The table of clusters, and sums over clusters with current data."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def a_row(
     (a_row(worst=FINE), "✔ no problems found"),
     (a_row(trouble="connection lost"), "✘ connection lost"),
 ])  # fmt: skip
-def test_the_verdict_is_the_worst_finding_or_why_there_is_none(row: FleetRow, text: str) -> None:
+def test_the_verdict_column_has_the_worst_finding_or_an_error(row: FleetRow, text: str) -> None:
     assert verdict_text(row) == text
 
 
-def test_sums_leave_out_clusters_that_are_not_current_and_say_so() -> None:
+def test_sums_leave_out_outdated_clusters_and_show_their_number() -> None:
     rows = [a_row("a"), a_row("b", nodes=1, per_hour=1.0, held=0.0), a_row("c", age_ns=OUTDATED_NS), FleetRow("d")]
     assert sums_text(rows, NOW_NS) == "11 nodes · $3.50/h · held $0.50/h · without 2 clusters"
     assert sums_text([*rows, a_row("e", held=None, unpriced=2)], NOW_NS) == (

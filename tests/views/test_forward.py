@@ -1,4 +1,4 @@
-"""What a play comes to, in words."""
+"""The result of a forecast as text."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def test_the_headline_names_expirations_and_starting_nodes_if_nothing_is_disrupt
     text = headline(a_play(moments=(BEFORE,)))
     assert text == "nothing is disrupted and nothing launched: 5 nodes, $2.50/h"
     foreign = headline(a_play(moments=(Moment(NOW_NS, 1, 0.0, 0),)))
-    assert foreign == "nothing is disrupted and nothing launched: 1 node", "made by nobody that this is about"
+    assert foreign == "nothing is disrupted and nothing launched: 1 node", (
+        "a node that Karpenter does not manage has no cost here"
+    )
     unpriced = headline(a_play(moments=(Moment(NOW_NS, 1, 0.0, 0, 1),)))
     assert unpriced == "nothing is disrupted and nothing launched: 1 node, prices unknown"
     waiting = headline(a_play(moments=(Moment(NOW_NS, 5, 2.5, 2),)))
@@ -84,7 +86,7 @@ def test_lines_end_with_assumptions_and_omissions() -> None:
     assert lines[-2:] == ["  assumed: pods take their time", "  not modelled: spot"]
 
 
-def test_charts_say_what_they_leave_out() -> None:
+def test_charts_name_omitted_parts() -> None:
     partly = a_play(DELETED, moments=(Moment(NOW_NS, 2, 0.1, 0, 1), Moment(NOW_NS + MINUTE_NS, 1, 0.0, 0, 1)))
     dollars = next(line for line in lines_of("prod", "", partly) if "$/h" in line)
     assert dollars.startswith("  $/h        0.10+ ")

@@ -18,7 +18,7 @@ TUESDAY_NOON = NOW_NS - 7_000_000_000
     (0, BERLIN, "Tue 12:00Z (13:00 CET)"),
     (6, TOKYO, "Tue 18:00Z (Wed 03:00 JST)"),
 ])  # fmt: skip
-def test_an_instant_of_the_week(hours: int, local: tzinfo | None, text: str) -> None:
+def test_a_time_with_its_weekday(hours: int, local: tzinfo | None, text: str) -> None:
     assert weekday_text(TUESDAY_NOON + hours * HOUR, local) == text
 
 
@@ -31,6 +31,6 @@ def test_an_instant_of_the_week(hours: int, local: tzinfo | None, text: str) -> 
     (0, None, None, "from Tue 12:00Z"),
     (None, None, None, ""),
 ])  # fmt: skip
-def test_a_window(start: int | None, end: int | None, local: tzinfo | None, text: str) -> None:
+def test_a_time_range_as_text(start: int | None, end: int | None, local: tzinfo | None, text: str) -> None:
     at = [None if hours is None else TUESDAY_NOON + hours * HOUR for hours in (start, end)]
     assert range_text(at[0], at[1], local) == text

@@ -1,4 +1,4 @@
-"""Live usage beside requests."""
+"""Live usage next to requests."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def test_a_node_shows_usage_next_to_requests() -> None:
     (replace(LIVE, sentence="metrics-server does not answer"), "stale", "metrics-server does not answer"),
     (LiveUsage(is_asked=True, sentence="not installed"), "not available", "not installed"),
 ])  # fmt: skip
-def test_among_the_sources(live: LiveUsage, phase: str, why: str) -> None:
+def test_live_usage_has_a_row_in_sources(live: LiveUsage, phase: str, why: str) -> None:
     row = present(usage_row(live, NOW_NS))
     assert (row.phase, row.kind, row.count) == (phase, "Live usage", len(live.pods) + len(live.nodes))
     assert row.last_error.startswith(why)
     assert usage_row(NO_LIVE_USAGE, NOW_NS) is None
 
 
-def test_entries_are_made_again_only_where_something_new_was_measured() -> None:
+def test_only_entries_with_a_new_measurement_are_rebuilt() -> None:
     statuses = {str(kind): status(kind) for kind in (Kind.NODE, Kind.NODECLAIM, Kind.POD)}
     state = reduce(a_cluster(nodes=2), Batch({Kind.POD: KindDelta({"default/web-1": a_pod(node="node-1")})}))
     first = ClusterView(state, statuses, live_usage=LIVE)
@@ -80,7 +80,7 @@ def test_entries_are_made_again_only_where_something_new_was_measured() -> None:
     assert [entry.used for entry in nodes] == [TWICE, None]
     assert pods["default/web-1"].used is ONCE
     assert {entry.pod.key: entry.used for entry in first.pods_on("node-1")}["default/web-1"] is ONCE
-    # What no message of usage takes over what was known.
+    # A view without a new measurement reuses all entries.
     assert ClusterView(state, statuses, first).node_entries is nodes
     newer = replace(LIVE, nodes={"node-1": TWICE.then(Sample(NOW_NS + MINUTE_NS, 1, 1))})
     second = ClusterView(state, statuses, first, live_usage=newer)

@@ -1,4 +1,4 @@
-"""Metrics: what is unknown is absent, and no series is about a single pod, node or NodeClaim."""
+"""Metrics: unknown values are absent, and no series is about a single pod, node or NodeClaim."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def request(server: MetricsServer, path: str, method: str = "GET") -> tuple[int,
         connection.close()
 
 
-def test_prometheus_reads_back_what_is_served(server: MetricsServer) -> None:
+def test_the_prometheus_client_parses_the_served_metrics(server: MetricsServer) -> None:
     status, text = request(server, "/metrics")
     (family,) = text_string_to_metric_families(text)
     (sample,) = family.samples
@@ -96,13 +96,13 @@ def test_prometheus_reads_back_what_is_served(server: MetricsServer) -> None:
     assert (sample.labels, sample.value) == ({"nodepool": 'a"b\\c\nd', "capacity_type": "spot"}, 3.0)
 
 
-def test_only_two_paths_and_one_method_are_answered(server: MetricsServer) -> None:
+def test_only_two_paths_and_get_are_served(server: MetricsServer) -> None:
     assert request(server, "/healthz") == (503, "Pod was last read 300 s ago\n")
     assert request(server, "/")[0] == 404
     assert [request(server, "/metrics", method)[0] for method in ("POST", "PUT", "DELETE")] == [405] * 3
 
 
-def test_more_connections_than_it_serves_are_closed(server: MetricsServer) -> None:
+def test_surplus_connections_are_closed(server: MetricsServer) -> None:
     idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(MOST_REQUESTS)]
     for connection in idle:
         connection.sendall(b"GET /metrics HTTP/1.0\r\n")

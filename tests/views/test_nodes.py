@@ -120,7 +120,7 @@ def test_the_most_urgent_state(node: Node | None, claim: NodeClaim | None, text:
     assert is_faulty(status) == (tone in (Tone.FAULT, Tone.WARNING, Tone.LEAVING))
 
 
-def test_a_nodeclaim_that_may_not_be_listed_is_not_gone() -> None:
+def test_a_nodeclaim_that_may_not_be_listed_is_not_shown_as_missing() -> None:
     assert (
         "its NodeClaim cannot be shown"
         in node_status(NodeEntry(DELETED, None, hidden=frozenset({"NodeClaim"}))).sentence
@@ -185,7 +185,7 @@ def test_cells_of_a_claim_and_of_a_node_that_karpenter_does_not_manage() -> None
 
 
 @pytest.mark.parametrize(("access", "text"), [(PodAccess.FORBIDDEN, "unread"), (PodAccess.PENDING, "…")])
-def test_requests_that_are_not_known_are_never_zero(access: PodAccess, text: str) -> None:
+def test_unknown_requests_are_not_shown_as_zero(access: PodAccess, text: str) -> None:
     whole = entry_of("21-3")
     cells = cells_of(NodeEntry(whole.node, whole.claim, None, access))
     assert cells["cpu"] == f"{text}/7910m"
@@ -269,7 +269,7 @@ def test_totals_count_nodes_pods_and_requested_shares() -> None:
     assert [fact.text for fact in facts_of((), 0)] == ["0 nodes"]
 
 
-def test_totals_of_some_nodes_say_of_which() -> None:
+def test_totals_of_some_nodes_show_their_number() -> None:
     view = view_of(a_fleet())
     entries = view.node_entries
     nodes, claims = (
@@ -302,7 +302,7 @@ def test_totals_of_some_nodes_say_of_which() -> None:
     ]
 
 
-def test_without_permission_nothing_is_zero_or_none() -> None:
+def test_without_permission_unknown_counts_are_not_shown_as_zero() -> None:
     cost, nodes = Total(1.0, priced=1), frozenset({"Node"})
     assert [fact.text for fact in facts_of((), 0, cost=cost, hidden=nodes)] == ["nodes unread"]
     claims = [NodeEntry(None, claim(), hidden=nodes)]
@@ -338,7 +338,7 @@ def test_the_ledger_adds_up() -> None:
     ]
 
 
-def test_the_ledger_of_what_is_not_known() -> None:
+def test_the_ledger_with_unknown_resources() -> None:
     assert lines_of(resource_lines(NodeEntry(None, claim()))) == ["the node has not reported its resources"]
     promised = NodeEntry(None, claim(allocatable=amounts(cpu="2", memory="4Gi")))
     assert lines_of(resource_lines(promised))[-1].split() == ["allocatable", "2,000m", "4,096Mi"]
@@ -399,11 +399,11 @@ NO_ZONE = "1" * 100
     ("zone", "short"),
     [("us-east-1a", "1a"), ("europe-west1-b", "1b"), ("eastus-1", "eastus-1"), ("", ""), (NO_ZONE, NO_ZONE)],
 )
-def test_zones_without_their_region(zone: str, short: str) -> None:
+def test_zones_are_shortened(zone: str, short: str) -> None:
     assert short_zone(zone) == short
 
 
-def test_any_extended_resource_has_a_column_when_it_is_asked_for() -> None:
+def test_an_extended_resource_gets_a_column_on_request() -> None:
     name = "vpc.amazonaws.com/pod-eni"
     given = amounts(cpu="4", memory="8Gi", **{name: "9"})
     used = NodeUsage(daemonset=amounts(**{name: "1"}), workload=amounts(cpu="1500m", memory="9Gi", **{name: "2"}))

@@ -1,4 +1,4 @@
-"""Nodes of which it is known what keeps them, and what they cost."""
+"""Nodes with known blockers and costs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.views.why.test_words import analysed
 ENTRY = next(entry for entry in analysed().node_entries if entry.name == "ip-10-0-71-204")
 
 
-def test_a_node_whose_drain_has_not_begun_is_told_as_deleted_once() -> None:
+def test_the_text_mentions_a_deletion_once_before_the_drain_begins() -> None:
     assert ENTRY.claim is not None
     assert ENTRY.findings is not None
     since_ns = NOW_NS - 10 * MINUTE_NS

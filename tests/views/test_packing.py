@@ -1,4 +1,4 @@
-"""The picture of packing: what a bin shows of its pods, and how bins stand side by side."""
+"""The Packing picture: pods in a bin, and bins next to each other."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def drawn(daemons: int, pods: tuple[int, ...], cells: int = 10) -> str:
     (10, (80, 80), "▓███████▊▊"),
     (100, (), "▓" * 10),
 ])  # fmt: skip
-def test_a_bin_shows_daemonsets_pods_and_what_is_free(daemons: int, pods: tuple[int, ...], picture: str) -> None:
+def test_a_bin_shows_daemonsets_pods_and_free_space(daemons: int, pods: tuple[int, ...], picture: str) -> None:
     assert drawn(daemons, pods) == picture
 
 
@@ -36,7 +36,7 @@ def a_bin(name: str, pool: str = "general", cpu: int = 4_000, memory: int = 8 <<
     return Bin(name=name, pool=pool, cpu=cpu, memory=memory, daemons=Block(100, 1 << 30), pods=(Block(2_000, 0),))
 
 
-def test_larger_nodes_are_longer_and_memory_is_measured_by_itself() -> None:
+def test_larger_nodes_are_longer_for_each_resource_separately() -> None:
     bins = [a_bin("big", cpu=64_000), a_bin("small", "", cpu=1_000)]
     text = texts_of(packing_lines(bins, "cpu", 60))
     assert [sum(line.count(cell) for cell in "▓█▊▒░") for line in text[2::2]] == [18, 4]
@@ -47,7 +47,7 @@ def test_larger_nodes_are_longer_and_memory_is_measured_by_itself() -> None:
     assert packing_lines((), "cpu", 80)[0][0][0] == "the pods or the capacity of the nodes are unknown"
 
 
-def test_the_bins_of_a_cluster_hold_what_its_nodes_do() -> None:
+def test_bins_contain_the_requests_of_their_nodes() -> None:
     view = view_of(a_fleet())
     entries = {entry.name: entry for entry in view.node_entries}
     for item in bins_of(view):
@@ -71,7 +71,7 @@ def lines_of(packed: Packed = FOUND, resource: str = "cpu", width: int = 116) ->
     return texts_of(packed_lines(packed, SCENARIO, resource, width))
 
 
-def test_the_answer_stands_first_and_changed_pools_before_others() -> None:
+def test_the_answer_is_first_and_changed_pools_precede_others() -> None:
     lines = lines_of()
     assert lines[0] == "1 new node launched, 1 node removed, 1 node runs other pods; unschedulable pods: 2 → 0"
     assert lines[1].startswith("less, pending now: both sides simulated")
@@ -83,12 +83,12 @@ def test_the_answer_stands_first_and_changed_pools_before_others() -> None:
 
 @pytest.mark.parametrize("width", [56, 76, 116, 196])
 @pytest.mark.parametrize("resource", ["cpu", "memory"])
-def test_no_line_is_wider_than_there_is_room(width: int, resource: str) -> None:
+def test_no_line_is_wider_than_the_terminal(width: int, resource: str) -> None:
     many = FOUND._replace(nodes=(*FOUND.nodes, *(PackedNode(before=KEPT) for _ in range(1_200))))
     assert all(cell_len(line) <= width for line in lines_of(many, resource, width) if not line.startswith("▓ Daemon"))
 
 
-def test_nothing_that_changes_and_nothing_that_can_be_said() -> None:
+def test_packing_without_a_change_or_with_a_problem() -> None:
     same = Packed(nodes=(PackedNode(before=NEW, after=NEW, is_launched=True),), waiting_before=3, waiting_after=3)
     assert packed_sentence(same) == "No node is packed differently; unschedulable pods: 3"
     assert lines_of(same)[-1].startswith("+ m6i.2xlarge ")

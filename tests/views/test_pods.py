@@ -112,7 +112,7 @@ def a_view(*pdbs: PodDisruptionBudget, before: ClusterView | None = None) -> Clu
 
 
 def protections(view: ClusterView, now_ns: int = NOW_NS) -> dict[str, str]:
-    """Return what Pods says of every pod that something keeps, and see that the node's pods say the same."""
+    """Return each protected pod's text in Pods, and check that the node's pods show the same."""
     shown = {entry.pod.name: TABLE.values(entry, now_ns)["protection"] for entry in view.pod_entries}
     there = {entry.pod.name: TABLE.values(entry, now_ns)["protection"] for entry in view.pods_on("n")}
     assert there.items() <= shown.items()
@@ -240,7 +240,7 @@ def test_views_keep_entries_that_did_not_change() -> None:
     assert after.node_of("nobody") is None
 
 
-def test_whether_pods_are_known() -> None:
+def test_pod_access_depends_on_the_source_status() -> None:
     from karptui.session.cluster_view import pod_access
 
     assert pod_access(None) == "pending"
@@ -250,7 +250,7 @@ def test_whether_pods_are_known() -> None:
     assert pod_access(status(Kind.POD, Phase.SYNCING)) == "known"
 
 
-def test_ended_pods_are_no_rows() -> None:
+def test_ended_pods_have_no_row() -> None:
     fleet = a_fleet()
     count = len(view_of(fleet).pod_entries)
     fleet.add(Kind.POD, Pod(name="done", template=PodTemplate(namespace="a"), phase="Succeeded"))

@@ -47,7 +47,7 @@ def test_a_price_sentence_names_its_source(entry: NodeEntry, sentence: str) -> N
     assert price_sentence(entry) == sentence
 
 
-def test_a_total_says_what_it_leaves_out() -> None:
+def test_a_total_shows_the_number_of_unpriced_nodes() -> None:
     starting = NodeEntry(None, builders.a_nodeclaim(stage=""))
     total = total_of([an_entry(PRICE), an_entry(PRICE), an_entry(), starting])
     assert (total.priced, total.unpriced) == (2, 1)
@@ -57,7 +57,7 @@ def test_a_total_says_what_it_leaves_out() -> None:
     assert total_words(total_of([an_entry()])) == "$/h n/a"
 
 
-def test_where_prices_come_from() -> None:
+def test_the_source_of_prices_is_named() -> None:
     table = PriceTable(origin=BUILT_IN, on_demand={"m5.large": 0.096})
     assert book_sentence(NodePrices((table,))) == "prices: built-in list, 2026-11-20"
     changed = NodePrices((table,), PriceSettings(multiplier=0.72, surcharge_per_node_hour=0.01))
@@ -94,7 +94,7 @@ def test_two_nodes_of_one_instance_are_priced_once() -> None:
     assert [entry.price and entry.price.per_hour for entry in alone.node_entries] == [0.096]
 
 
-def test_entries_stay_while_prices_stay() -> None:
+def test_entries_are_reused_until_prices_change() -> None:
     first = a_view()
     entries = first.node_entries
     again = ClusterView(first.state, {"Node": status(Kind.NODE)}, first, evidence=first.evidence)

@@ -1,4 +1,4 @@
-"""Where Karpenter's settings come from, as the Types screen and the ledger say it."""
+"""The source of Karpenter's settings, as shown by the Types screen and the ledger."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_settings_and_versions_from_flags_are_named() -> None:
     ]
 
 
-def test_a_missing_permission_is_a_sentence() -> None:
+def test_a_missing_permission_is_shown() -> None:
     gone = FactStatus(
         phase=FactPhase.UNAVAILABLE, sentence="reading Karpenter's settings needs permission to list deployments"
     )

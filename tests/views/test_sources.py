@@ -39,7 +39,7 @@ LIVE = status(Kind.NODE, Phase.LIVE)
     ([status(Kind.NODE, Phase.OFFLINE)], "◆ offline, taken 2026-11-24 12:00:04Z", Tone.RESERVED),
     ([LIVE, status(Kind.NODECLAIM, Phase.NOT_INSTALLED)], "● live 12:00:07Z", Tone.GOOD),
 ])  # fmt: skip
-def test_the_worst_of_all_kinds_is_said(statuses: list[SourceStatus], text: str, tone: Tone) -> None:
+def test_the_worst_status_of_all_kinds_is_shown(statuses: list[SourceStatus], text: str, tone: Tone) -> None:
     health = overall(statuses, NOW_NS)
     assert (health.text, health.tone) == (text, tone)
     assert len(health.short) <= len(health.text)
@@ -67,7 +67,7 @@ UNREAD = status(Kind.POD, Phase.OFFLINE, last_error="a.json: Pod x: spec.nodeNam
     ([status(Kind.POD, Phase.OFFLINE, is_left_out=True, count=12)],
      "This file has the pods of one namespace only: list them with --all-namespaces.", Tone.WARNING),
 ])  # fmt: skip
-def test_notices_name_what_is_missing_and_how_old_it_is(statuses: list[SourceStatus], text: str, tone: Tone) -> None:
+def test_notices_name_missing_kinds_and_their_age(statuses: list[SourceStatus], text: str, tone: Tone) -> None:
     consequences = {"Node": "Nothing without.", "Pod": "Requests need it.", "NodeClaim": "Drift needs it."}
     pair = notice({str(item.kind): item for item in statuses}, consequences, NOW_NS)
     assert (pair is None) is (not text)
@@ -86,12 +86,12 @@ def test_notices_name_what_is_missing_and_how_old_it_is(statuses: list[SourceSta
     (Phase.LIVE, {}, ["there are no nodes"]),
     (Phase.OFFLINE, {}, ["there are no nodes"]),
 ])  # fmt: skip
-def test_an_empty_table_says_which_kind_of_empty(phase: Phase | None, given: dict[str, Any], lines: list[str]) -> None:
+def test_an_empty_table_shows_the_reason(phase: Phase | None, given: dict[str, Any], lines: list[str]) -> None:
     result = None if phase is None else status(Kind.NODE, phase, **given)
     assert [text for text, _ in no_rows(result, "nodes", NOW_NS)] == lines
 
 
-def test_filtered_to_nothing_is_not_empty() -> None:
+def test_a_table_emptied_by_a_filter_names_the_filter() -> None:
     assert [text for text, _ in no_rows(LIVE, "nodes", NOW_NS, total=9, filter_text="cpu>90%")] == [
         "no nodes match  cpu>90%",
         "esc clears the filter",

@@ -38,7 +38,7 @@ SPEC: TableSpec[Thing] = TableSpec(
 THINGS = (Thing("n-10", 5), Thing("n-9", None, is_faulty=True), Thing("n-1", 7), Thing("n-2", 5))
 
 
-def test_rows_are_built_when_asked_for() -> None:
+def test_rows_are_built_on_access() -> None:
     rows = build_rows(SPEC, THINGS, now_ns=0)
     assert rows.keys == ("n-1", "n-2", "n-9", "n-10")
     assert len(rows) == rows.total == 4
@@ -56,24 +56,24 @@ def test_rows_are_built_when_asked_for() -> None:
     (Sort("name", is_descending=True), ("n-10", "n-9", "n-2", "n-1")),
     (Sort("gone"), ("n-1", "n-2", "n-9", "n-10")),
 ])  # fmt: skip
-def test_items_without_a_value_come_last_either_way(sort: Sort, keys: tuple[str, ...]) -> None:
+def test_items_without_a_value_are_last_in_both_orders(sort: Sort, keys: tuple[str, ...]) -> None:
     assert build_rows(SPEC, THINGS, sort=sort, now_ns=0).keys == keys
 
 
-def test_filter_and_notable_leave_rows_out_but_not_out_of_the_total() -> None:
+def test_filters_do_not_change_the_total() -> None:
     rows = build_rows(SPEC, THINGS, query=parse_query("size=5", SPEC.subject), now_ns=0)
     assert (rows.keys, rows.total) == (("n-2", "n-10"), 4)
     assert build_rows(SPEC, THINGS, is_notable_only=True, now_ns=0).keys == ("n-9",)
 
 
-def test_cells_from_outside_are_clean_and_never_empty() -> None:
+def test_cells_with_cluster_text_are_cleaned_and_never_empty() -> None:
     assert text_cell("a\x1b[0m", Tone.FAULT) == Cell("a␛[0m", Tone.FAULT)
     assert text_cell("") is NOT_APPLICABLE
     assert FORBIDDEN.text == "unread"
 
 
 @given(st.lists(st.integers(0, 9)), st.booleans())
-def test_sorting_in_pieces_is_sorting(places: list[int], is_descending: bool) -> None:
+def test_sorting_in_pieces_gives_the_sorted_order(places: list[int], is_descending: bool) -> None:
     indexes = range(len(places))
     expected = sorted(indexes, key=places.__getitem__, reverse=is_descending)
     with pytest.MonkeyPatch.context() as patch:

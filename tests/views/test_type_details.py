@@ -1,4 +1,4 @@
-"""Rarer lines of the Types screen and the ledger: arm64, reservations, overlays, nothing that fits."""
+"""Rare lines of the Types screen and the ledger: arm64, reservations, overlays, no fitting type."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def general(view: ClusterView) -> TypesOfPool:
     return pool_of(view, "general")
 
 
-def test_memory_that_a_node_has_reported_outweighs_the_setting() -> None:
+def test_memory_reported_by_a_node_overrides_the_overhead_setting() -> None:
     node = builders.a_node(
         instance_type="r5a.8xlarge", capacity={"cpu": "32", "memory": "250000Mi", "pods": "234"}, memory="246000Mi"
     )
@@ -90,7 +90,7 @@ def test_types_that_would_help() -> None:
     assert "or on the next type that fits: x2idn." in text
 
 
-def test_what_a_nodeclass_and_its_zones_rule_out() -> None:
+def test_types_excluded_by_a_nodeclass_and_its_zones() -> None:
     view = view_of(a_nodeclass(), nodepools=(a_pool("a1", "m5"),))
     pool = general(view)
     entry = type_of(pool, "a1.large")
@@ -105,7 +105,7 @@ def test_what_a_nodeclass_and_its_zones_rule_out() -> None:
     assert {elsewhere[name]["us-east-1e"] for name in elsewhere} <= {Availability.NO_SUBNET, Availability.NOT_SOLD}
 
 
-def test_reservations_count_what_is_left() -> None:
+def test_reservations_show_the_remaining_capacity() -> None:
     reserved = offering("z-1", "reserved", 0.0000001)
     named = msgspec.structs.replace(
         reserved,
@@ -130,7 +130,7 @@ def test_reservations_count_what_is_left() -> None:
     assert "spot from $0.2000/h" in plain_text([title_pieces(pool_entry.entry, pool_entry.types[0])])
 
 
-def test_an_overlaid_price_says_so() -> None:
+def test_a_price_from_a_nodeoverlay_is_marked() -> None:
     overlaid = msgspec.structs.replace(offering("z-1", "on-demand", 0.4), is_price_overlaid=True)
     view = ClusterView(
         state_of(Inventory(nodepools=(builders.a_nodepool(),))),
@@ -143,7 +143,7 @@ def test_an_overlaid_price_says_so() -> None:
     assert "prices by a NodeOverlay, not those that AWS bills" in plain_text([title_pieces(pool.entry, pool.types[0])])
 
 
-def test_a_snapshots_types_keep_their_ledger_where_it_adds_up() -> None:
+def test_types_of_a_snapshot_have_a_ledger_if_it_adds_up() -> None:
     result = stories_view()
     types = tuple(
         verdict.instance_type
@@ -175,7 +175,7 @@ def a_view(*types: InstanceType, **inventory: Any) -> ClusterView:
     return ClusterView(state_of(Inventory(**held)), {}, evidence=Evidence(instance_types=types))
 
 
-def test_what_rules_a_type_out() -> None:
+def test_the_reason_that_excludes_a_type() -> None:
     pool = pool_of(a_view(UNPRICED), "general")
     entry = type_of(pool, "x1.large")
     assert why_text(entry) == "not available: unavailable"
@@ -191,7 +191,7 @@ def test_what_rules_a_type_out() -> None:
     assert "DaemonSets do not fit: memory −1" in plain_text(reason_lines(pool.entry))
 
 
-def test_no_percent_is_named_without_a_ledger() -> None:
+def test_without_a_ledger_no_overhead_percent_is_suggested() -> None:
     offered = builders.an_instance_type(name="made.up")
     view = a_view(offered, pods=(builders.a_pod(memory="100Gi"),))
     pool = pool_of(view, "general")

@@ -1,4 +1,4 @@
-"""The Types screen's views: stories C and D, filters, offerings, prices, words."""
+"""Texts and rows of the Types screen: stories C and D, filters, offerings, prices."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def offering(zone: str, capacity_type: str, price: float = 1.0, *, is_available:
 # Story D
 
 
-def test_story_d_account() -> None:
+def test_story_d_memory_ledger() -> None:
     account = plain_text(account_lines(big(), trino().fit(big()), whole_view().evidence.overhead_origin))
     figures = {line[:17].strip(): line[17:].split()[0] for line in account.splitlines()[1:]}
     assert figures == {
@@ -75,7 +75,7 @@ def test_story_d_account() -> None:
     assert max(map(len, account.splitlines())) <= 76
 
 
-def test_story_d_fit() -> None:
+def test_story_d_alternatives_that_fit() -> None:
     fit = present(trino().fit(big()))
     assert fit.short["memory"] == parse_quantity("6846Mi")
     assert fit.overhead_percent == 0.0488
@@ -90,14 +90,14 @@ def test_story_d_fit() -> None:
 
 
 @pytest.mark.parametrize(("percent", "fits"), [("0.0488", True), ("0.0489", False)])
-def test_story_d_turns_at_the_percent_it_names(percent: str, fits: bool) -> None:
+def test_story_d_fits_from_the_suggested_overhead_percent_on(percent: str, fits: bool) -> None:
     view = ClusterView(
         whole_view().state, {}, evidence=Evidence(settings=parse_settings({"VM_MEMORY_OVERHEAD_PERCENT": percent}))
     )
     assert type_of(pool_of(view, "trino"), "r5a.8xlarge").is_left is fits
 
 
-def test_a_pod_that_fits_and_none_at_all() -> None:
+def test_a_fitting_pod_and_a_type_without_a_pod() -> None:
     larger = type_of(trino(), "r5a.12xlarge")
     assert plain_text(fit_lines(larger, trino().fit(larger))) == "✔ trino/worker-0 fits"
     assert "so there is no pod to compare with" in plain_text(fit_lines(type_of(small(), "t3.large"), None))
@@ -121,7 +121,7 @@ def test_filters_with_counts_and_reasons() -> None:
     ]  # fmt: skip
 
 
-def test_findings_say_what_to_do() -> None:
+def test_findings_name_their_remedy() -> None:
     text = plain_text(finding_lines(small().entry))
     assert "NodePool small: 9 of 21 types have no pod slot left after the DaemonSets" in text
     assert "EC2NodeClass small: userData sets maxPods 110" in text
@@ -134,7 +134,7 @@ def test_findings_say_what_to_do() -> None:
 # Pools, tables, values
 
 
-def test_entries_are_kept_while_nothing_counts() -> None:
+def test_entries_are_reused_if_nothing_relevant_changes() -> None:
     first = pool_entries(whole_view())
     assert pool_entries(ClusterView(whole_view().state, {}, whole_view(), evidence=whole_view().evidence)) is first
     assert offered_types_of(whole_view()).nodeclasses.notes == (
@@ -182,7 +182,7 @@ def metrics_saying(**available: bool) -> ControllerMetrics:
     )
 
 
-def test_sold_out_is_struck_and_said() -> None:
+def test_sold_out_offerings_are_struck_through_and_labelled() -> None:
     view = stories_view(metrics=metrics_saying(a=False))
     entry = type_of(pool_of(view, "trino"), "r5a.12xlarge")
     grid = offering_grid(entry)
@@ -195,7 +195,7 @@ def test_sold_out_is_struck_and_said() -> None:
     assert present(entry.on_demand).origin.label == "Karpenter's metrics, 2026-11-20 12:00 UTC"
 
 
-def test_spot_prices_are_shown_only_where_they_are_known() -> None:
+def test_only_known_spot_prices_are_shown() -> None:
     spot: Dated[Mapping[str, Mapping[str, float]]] = Dated({"t3.large": {"use1-az4": 0.03}}, AT_NS)
     subnets = SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1b", "use1-az6")
     zones: Dated[tuple[SubnetZone, ...]] = Dated(subnets, AT_NS)
@@ -220,11 +220,11 @@ LIVE = FactStatus(phase=FactPhase.LIVE, as_of_ns=AT_NS)
      "AWS does not return zones, offerings (see :sources)"),
     ({"metrics_status": BUSY, "fact_statuses": {FactKind.ZONES: LIVE}}, "throttled"),
 ])  # fmt: skip
-def test_without_aws_there_is_one_dim_sentence(given: dict[str, Any], sentence: str) -> None:
+def test_without_aws_a_text_gives_the_reason(given: dict[str, Any], sentence: str) -> None:
     assert aws_sentence(Evidence(**given)) == sentence
 
 
-# Clusters that are not so
+# Other clusters
 
 
 def a_view(*, types: tuple[InstanceType, ...] | None = None, pool: Any = None, **inventory: Any) -> ClusterView:
@@ -240,7 +240,7 @@ def test_an_unknown_nodeclass() -> None:
     assert build_rows(TABLE, [entry.entry], now_ns=0)[0].cells[3].text == "-"
 
 
-def test_off_aws_types_are_what_nodes_report() -> None:
+def test_types_of_other_clouds_are_read_from_nodes() -> None:
     pool = builders.a_nodepool(node_class_ref=NodeClassRef("karpenter.azure.com", "AKSNodeClass", "default"))
     view = a_view(pool=pool,
                   nodes=(builders.a_node(instance_type="Standard_D4s_v5", zone="eastus-1", memory="13Gi",

@@ -55,7 +55,7 @@ SPEC = nodes_table(("example.com/team",))
 
 
 class TestNodes:
-    def test_the_order_of_what_is_unseen(self) -> None:
+    def test_hidden_columns_are_listed_in_their_order(self) -> None:
         sample = Sample(NOW_NS - 20 * SECOND, 400, 2 << 30)
         used = Used(sample, 400, 2 << 30, 1, sample.at_ns)
         assert words_of(SPEC, a_node(price=a_price(), used=used)) == [
@@ -84,7 +84,7 @@ class TestPods:
         podtemplate = PodTemplate(**({"namespace": "web", "requests": amounts(**{"nvidia.com/gpu": "2"})} | template))
         return PodEntry(Pod(name="p", template=podtemplate, node_name="n1", created_ns=NOW_NS - HOUR), "general")
 
-    def test_what_the_sentence_does_not_tell(self) -> None:
+    def test_hidden_columns_that_the_text_does_not_mention(self) -> None:
         owners = (OwnerReference("apps/v1", "DaemonSet", "cni", controller=True),)
         entry = self.a_pod(owners=owners, priority=2_000_001_000)
         assert words_of(PODS, entry) == ["owned by ds/cni", "requests 2 GPUs", "priority 2000001000", "age 60m"]

@@ -1,4 +1,4 @@
-"""The verdict in words: what each finding says, and that none is cut at any width."""
+"""The verdict as text: the text of each finding, and that none is cut at any width."""
 
 from __future__ import annotations
 
@@ -200,6 +200,6 @@ def test_long_findings_are_cut_to_two_rows_if_they_hide_others(texts: list[str],
 
 
 def _without_tail(line: str) -> str:
-    """Return what a line says, without mark, money and key."""
+    """Return a line's text without mark, cost and key."""
     text = line[3:]
     return re.sub(r" *(  \$\S+/h)?  6$", "", text) if line.startswith(" ! ") else text

@@ -1,4 +1,4 @@
-"""Lines broken between words, in cells, and text without control characters."""
+"""Line wrapping measured in cells, and removal of control characters."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def test_verbatim_text_is_clean_with_one_cell_per_character() -> None:
     assert [char for char in plain if clean(char) != char or cell_len(char, "latest") != 1] == []
 
 
-def test_a_line_that_has_room_is_not_broken_to_find_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line of a result opens to thousands."""
+def test_a_line_that_fits_is_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result may have thousands of lines, so wrapping must be skipped cheaply."""
     monkeypatch.setattr(wrapping, "_words", None)
     line = (("    team-a/web-1: ", Tone.STRONG), ("n1 → a new m7i.large", Tone.NORMAL))
     assert wrapped_below(line, 38) == wrapped((line,), 38) == (line,)
@@ -99,7 +99,7 @@ def test_lines_stay_lines_and_tabs_become_blanks() -> None:
 
 
 @given(st.text(alphabet=st.characters(), max_size=60))
-def test_nothing_that_steers_a_terminal_survives(text: str) -> None:
+def test_control_sequences_are_removed(text: str) -> None:
     shown = clean(text)
     shown.encode()
     assert clean(shown) == shown

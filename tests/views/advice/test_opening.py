@@ -16,7 +16,7 @@ def a_finding(rule: str, *objects: ObjectRef, edits: tuple[AnyEdit, ...] = ()) -
     return Finding(rule=rule, severity=Severity.INFO, objects=objects, fact="so", remedy="do", edits=edits)
 
 
-def test_objects_become_documents_and_what_the_remedy_changes_is_among_them() -> None:
+def test_opening_a_finding_adds_the_objects_that_the_remedy_edits() -> None:
     edits = (SetField(POOL, ("spec", "weight"), 5), RemoveNode("n1"), DeleteObject(PDB))
     opening = opening_of(a_finding("pool-weight-tie", NODE, *OTHERS, edits=edits))
     assert (opening.name, opening.documents, opening.edits) == ("pool-weight-tie", (*OTHERS[:3], POOL, PDB), edits)
@@ -30,5 +30,7 @@ def test_objects_become_documents_and_what_the_remedy_changes_is_among_them() ->
     ("budget-eaten", (), Replay.NEXT),
     ("pod-no-requests", (), Replay.PENDING),
 ])  # fmt: skip
-def test_the_replay_that_shows_the_effect(rule: str, edits: tuple[AnyEdit, ...], replay: Replay) -> None:
+def test_each_rule_opens_with_the_replay_that_shows_its_effect(
+    rule: str, edits: tuple[AnyEdit, ...], replay: Replay
+) -> None:
     assert opening_of(a_finding(rule, POOL, edits=edits)).replay is replay

@@ -1,4 +1,4 @@
-"""Rows of the Advice screen: entries, groups, columns, filters, plain values, sentences."""
+"""Rows of the Advice screen: entries, groups, columns, filters, values, texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells headings from rows."""
+"""Helper for the headings of the Blockers table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be done about blockers: YAML and commands that name the right objects, quoted for the shell."""
+"""Remedies for blockers: YAML and commands that name the right objects, quoted for the shell."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_each_blocker_has_its_remedy(code: Code, fields: Mapping[str, str], text
     assert text in texts([an_entry(code, **fields)])
 
 
-def test_the_yaml_is_yaml() -> None:
+def test_the_yaml_of_remedies_can_be_parsed() -> None:
     remedy = next(
         item for item in remedies([an_entry(Code.POD_DND)], NONE, NOW_NS) if item.kind is BlockerRemedyKind.OWN_POOL
     )
@@ -65,7 +65,7 @@ def test_the_yaml_is_yaml() -> None:
     }
 
 
-def test_what_the_objects_tell_is_written_out() -> None:
+def test_the_text_contains_facts_of_the_objects() -> None:
     budgets = (DisruptionBudget("3"), DisruptionBudget("0", schedule="@daily", duration="22h"))
     limits = {"nodes": parse_quantity("3")}
     pool = a_nodepool(raw={"kind": "NodePool", "spec": {"weight": 7}}, limits=limits, budgets=budgets)

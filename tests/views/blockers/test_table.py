@@ -1,4 +1,4 @@
-"""The cells of the Blockers table and the sentences under it, on story E."""
+"""The cells of the Blockers table and the text below it, on story E."""
 
 from __future__ import annotations
 

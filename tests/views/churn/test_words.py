@@ -1,4 +1,4 @@
-"""Churn in words, cells, values and charts."""
+"""Churn as text, cells, values and charts."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def a_churn(*lives: Life, window: ChurnWindow = HOUR, **fields: Any) -> Churn:
     (ChurnWindow(NOW_NS, ago(60 * 30)), "events since 2026-11-19 06:00Z", "earlier history is unknown"),
     (ChurnWindow(NOW_NS), "no events", "no record of NodeClaims deleted before"),
 ])  # fmt: skip
-def test_what_is_known(window: ChurnWindow, text: str, limits: str) -> None:
+def test_the_text_says_what_is_known(window: ChurnWindow, text: str, limits: str) -> None:
     assert window_text(window) == text
     assert window_limits(window).startswith(limits)
 
 
-def test_hidden_events_are_said_to_be() -> None:
+def test_missing_permission_for_events_is_shown() -> None:
     assert window_text(ChurnWindow(NOW_NS, 0, ago(2)), are_events_hidden=True) == "events unread · observed 2m"
     (line,) = summary_lines(a_churn(window=ChurnWindow(NOW_NS)), 80, are_events_hidden=True)
     assert line[1] == ("events unread", Tone.WARNING)
@@ -77,7 +77,7 @@ def test_rates_are_unknown_for_a_short_observation() -> None:
     assert since_text(NOW_NS - DAY_NS, NOW_NS) == "2026-11-19 12:00Z"
 
 
-def test_loops_in_sentences_and_in_few_words() -> None:
+def test_loops_as_long_and_short_text() -> None:
     loops = (
         a_loop(), a_loop(LoopKind.SAME_TYPE), a_loop(LoopKind.NEVER_JOINED),
         a_loop(LoopKind.MOVED, pool="", workload="Deployment/web/front"),
@@ -107,7 +107,7 @@ ENTRY = ChurnEntry(RESTLESS, HOUR, a_nodepool(labels={"team": "web"}), COUNTERS)
 QUIET = ChurnEntry(figures(pool=""), ChurnWindow(NOW_NS, ago(5)))
 
 
-def test_a_pool_in_sentences() -> None:
+def test_a_pool_as_text() -> None:
     moved = Moved(workload="Deployment/web/front", moves=4, pods=2, first_ns=ago(5), last_ns=ago(1))
     text = plain_text(pool_sentences(ENTRY, a_churn(moved=(moved,)), NOW_NS))
     assert text.startswith("general · WhenEmptyOrUnderutilized, consolidateAfter 0s · 4 removed: Underutilized 3, Dri")

@@ -1,4 +1,4 @@
-"""Asks the desk of the Pending screen for everything at once."""
+"""Helper that runs all questions of the Pending screen at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from karptui.session.pending_report import PendingAnswer
 
 
 def answer_all(desk: PendingQuestions, pod_key: str = "") -> PendingAnswer:
-    """Return the whole report, with one pod at length."""
+    """Return the complete report, with details of one pod."""
     while desk.step(pod_key):
         pass
     assert desk.report is not None

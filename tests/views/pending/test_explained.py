@@ -1,4 +1,4 @@
-"""A pending pod at length: gates, nearest misses, nodes, quotes and changes in words."""
+"""Details of a pending pod: gates, nearest misses, nodes, quoted messages and remedies."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class TestGates:
         {"node_selector": {"karpenter.sh/nodepool": "idle"}},
         {"required_node_terms": (NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "In", "idle"),)),)},
     ])  # fmt: skip
-    def test_the_pool_that_the_pod_names(self, fields: Mapping[str, Any]) -> None:
+    def test_the_nodepool_selected_by_the_pod_is_named(self, fields: Mapping[str, Any]) -> None:
         idle = a_nodepool(name="idle", requirements=(a_requirement(INSTANCE_TYPE, "In", "*"),))
         result = present(furthest(explained(a_pod(**fields), a_nodepool(), idle)))
         assert (result.nodepool, miss_text(result)) == ("idle", "no compatible instance type is available")
@@ -196,7 +196,7 @@ def a_view(*pods: Pod, pools: Sequence[NodePool] = (), **others: Any) -> Cluster
 
 
 class TestDesk:
-    def test_it_answers_step_by_step(self) -> None:
+    def test_questions_are_answered_step_by_step(self) -> None:
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
         view = a_view(*pods)
         desk = PendingQuestions()
@@ -217,7 +217,7 @@ class TestDesk:
         assert again.detail is report.detail
         assert answer_all(desk, "nobody/here").detail is None
 
-    def test_an_unfinished_search_is_begun_again(self) -> None:
+    def test_an_unfinished_search_is_restarted(self) -> None:
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
         view = a_view(*pods)
         desk = PendingQuestions()
@@ -230,7 +230,7 @@ class TestDesk:
         assert report.detail.remedies is not None
         assert report.detail.remedies.is_complete
 
-    def test_answers_of_the_past_stand_for_a_while(self) -> None:
+    def test_an_answer_is_reused_for_less_than_a_minute(self) -> None:
         pod = a_pod(cpu="64")
         view = a_view(pod)
         desk = PendingQuestions()
@@ -244,7 +244,7 @@ class TestDesk:
         desk.begin(*_begin(prepare_view(later, NOW_NS + 60 * 10**9), later))
         assert answer_all(desk, pod.key).detail is not first
 
-    def test_pods_outside_a_run_have_no_explanation(self) -> None:
+    def test_gated_and_invalid_pods_have_no_explanation(self) -> None:
         gated, faulty = a_pod(scheduled_reason="SchedulingGated"), a_pod(name="x", node_selector={"a b": "c"})
         view = a_view(gated, faulty)
         desk = PendingQuestions()
@@ -277,7 +277,7 @@ class TestRows:
         assert "enter shows the messages of Karpenter and kube-scheduler" in listed
         assert "word…" in plain_text(quote_lines(group, NOW_NS))
 
-    def test_entries_of_pods_that_have_gone_since_are_left_out(self) -> None:
+    def test_deleted_pods_are_left_out(self) -> None:
         pods = (a_pod(cpu="64"), a_pod(name="api-1", owner=an_owner(name="api"), cpu="64"))
         view = a_view(*pods)
         report = report_of_pending(prepare_view(view, NOW_NS)[0], view.state, ("types are guessed",))
@@ -418,11 +418,11 @@ class TestRarerMisses:
         (ReservationsFull(), "its reservations are full, and it allows neither on-demand nor spot"),
         (NoTemplates(), "nodepool requirements filtered out all available instance types"),
     ])  # fmt: skip
-    def test_other_reasons_in_words(self, rejection: NoTemplates | NotReservable | ReservationsFull, text: str) -> None:
+    def test_other_reasons_as_text(self, rejection: NoTemplates | NotReservable | ReservationsFull, text: str) -> None:
         pool = PoolExplanation(nodepool="a", weight=0, position=0, failed=rejection.gate, rejection=rejection)
         assert miss_text(pool) == text
 
-    def test_groups_that_are_still_to_be_explained(self) -> None:
+    def test_groups_without_an_explanation_yet(self) -> None:
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
         view = a_view(*pods)
         steps = ReportSteps(prepare_view(view, NOW_NS)[0], view.state)

@@ -1,4 +1,4 @@
-"""Pending pods in tables: short verdicts, zones, nodes and plain values."""
+"""Pending pods in tables: short verdicts, zones, nodes and values."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_fault_is_shortened_to_its_innermost_error(problem: str, short: str) -
     ("Nominated", "nominated"),
     ("InsufficientCapacityError", "sold out"),
 ])  # fmt: skip
-def test_a_verdict_in_few_words(reason: str, text: str) -> None:
+def test_a_verdict_as_short_text(reason: str, text: str) -> None:
     podmessage = PodMessage(reason=reason, message="", at_ns=NOW_NS - 4 * MINUTE_NS - 43 * SECOND_NS)
     assert short_verdict(podmessage, NOW_NS) == text
 
@@ -115,7 +115,7 @@ def test_the_taints_of_several_nodepools_are_named_if_each_has_one() -> None:
         ({"a": {}, "b": {"taints": (Taint("b", "NoSchedule"),)}}, "a: "),
     ],
 )
-def test_a_reason_that_all_nodepools_share_is_told_of_every_one(pools: dict[str, Any], text: str) -> None:
+def test_a_reason_shared_by_all_nodepools_names_none_or_all(pools: dict[str, Any], text: str) -> None:
     nodepools = tuple(a_nodepool(name=name, **given) for name, given in pools.items())
     inventory = Inventory(pods=(a_pod(node_selector={"disk": "fast"}),), nodepools=nodepools)
     (group,) = report_of_pending(
@@ -124,7 +124,7 @@ def test_a_reason_that_all_nodepools_share_is_told_of_every_one(pools: dict[str,
     assert now_text(group) == f"✘ {text}its nodes have no label disk=fast"
 
 
-def test_karpenter_s_word_about_types_is_quoted_where_its_types_are_unknown() -> None:
+def test_karpenters_message_is_quoted_if_its_instance_types_are_unknown() -> None:
     reference = NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "default")
     inventory = Inventory(pods=(a_pod(cpu="64"),), nodepools=(a_nodepool(node_class_ref=reference),),
                           nodes=(a_node(instance_type="c-4x"),),
@@ -174,11 +174,11 @@ STATE = a_state(a=(a_term(ZONE, "us-east-1a"),), b=(a_term(ZONE, "us-east-1b"),)
      "zones  PVC db/a → us-east-1a · PVC db/either → us-east-1a, us-east-1c · leaves us-east-1a"),
     (waiting("b", zone="us-east-1a"), f"zones  nodeSelector → us-east-1a · PVC db/b → us-east-1b{NEVER}"),
 ])  # fmt: skip
-def test_who_binds_a_pod_to_which_zone(pod: Pod, expected: str) -> None:
+def test_the_text_names_what_binds_a_pod_to_a_zone(pod: Pod, expected: str) -> None:
     assert plain_text(zone_lines(pod, zones_of_volumes(pod, STATE))) == expected
 
 
-def test_a_row_for_every_node_by_what_rules_it_out() -> None:
+def test_each_node_has_a_row_with_the_reason_that_excludes_it() -> None:
     rows = build_rows(NODES_TABLE, REFUSALS, now_ns=NOW_NS)
     assert [[cell.text for cell in row.cells] for row in rows] == [
         [
@@ -192,7 +192,7 @@ def test_a_row_for_every_node_by_what_rules_it_out() -> None:
 
 
 def report_of(pod: Pod) -> PendingAnswer:
-    """Return everything that is worked out for a pod that neither of two NodePools nor the one node takes."""
+    """Return the report about a pod that fits neither the two NodePools nor the node."""
     pools = (a_nodepool(weight=10), a_nodepool(name="waits", is_ready=False))
     inventory = Inventory(pods=(pod,), nodepools=pools, nodes=(a_node(),))
     view = ClusterView(state_of(inventory), {}, evidence=Evidence(instance_types=TYPES))
@@ -202,7 +202,7 @@ def report_of(pod: Pod) -> PendingAnswer:
     return answer_all(desk, pod.key)
 
 
-def test_a_pod_at_length() -> None:
+def test_the_values_of_a_pod_in_detail() -> None:
     report = report_of(a_pod(cpu="64"))
     [group] = report.groups
     values = explained_values(PendingEntry(group, may_list_events=True), report.detail, NOW_NS)

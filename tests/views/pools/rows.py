@@ -1,4 +1,4 @@
-"""Story A as rows, and rows of any cluster."""
+"""Helpers that return rows and texts of NodePools, by default of story A."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def cells(row: PoolRow) -> dict[str, str]:
 
 
 def lines_of(view: ClusterView, *, is_short: bool = False) -> tuple[Pieces, ...]:
-    """Return what is said of all NodePools together."""
+    """Return the text about all NodePools together."""
     return cluster_lines(pools_around(view, NOW_NS), overview_of(view), NOW_NS, is_short=is_short)
 
 
 def overlap_of(view: ClusterView, *, is_short: bool = False) -> tuple[Pieces, ...]:
-    """Return what is said of pods that several NodePools could take."""
+    """Return the text about pods that match several NodePools."""
     return overlap_lines(pools_around(view, NOW_NS).overlap, overview_of(view), is_short=is_short)
 
 
 def check_of(view: ClusterView) -> Pieces:
-    """Return what is said of NodeClaims that were created."""
+    """Return the text about created NodeClaims."""
     return check_line(pools_around(view, NOW_NS), NOW_NS)

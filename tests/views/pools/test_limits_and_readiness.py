@@ -1,4 +1,4 @@
-"""One NodePool: limits, readiness, policies and budgets, and what its new nodes carry (story C)."""
+"""One NodePool: limits, readiness, policies, budgets, and the DaemonSet pods of new nodes (story C)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tests.views.pools.rows import ROWS, VIEW, cells, rows_of, view_of
     ({"nvidia.com/gpu": "4"}, "4 nvidia.com/gpu left of 4 nvidia.com/gpu; some allowed types need none"),
     ({"ephemeral-storage": "1Gi"}, "1,024Mi left of 1,024Mi; some allowed types need none"),
 ])  # fmt: skip
-def test_limits_in_words(limits: dict[str, str], words: str) -> None:
+def test_limits_as_text(limits: dict[str, str], words: str) -> None:
     (row,) = rows_of(builders.a_nodepool(limits=builders.amounts(limits))).values()
     assert limit_sentence(row.limits[0])[0] == words
 
@@ -59,7 +59,7 @@ def test_limits_that_are_exceeded_and_without_types() -> None:
     assert named_amount("hugepages-2Mi", 10**9 << 34) == "16Gi hugepages-2Mi"
 
 
-def test_a_limit_of_nothing() -> None:
+def test_a_limit_of_zero() -> None:
     (row,) = rows_of(builders.a_nodepool(limits=builders.amounts({"cpu": "0", "nodes": "0"}))).values()
     assert cells(row)["cpu"] == "0/0m"
     assert not row.usable
@@ -71,7 +71,7 @@ def test_a_limit_of_nothing() -> None:
 # Readiness
 
 
-def test_what_is_not_ready() -> None:
+def test_the_reason_for_not_being_ready_is_named() -> None:
     assert (
         plain_text(ready_lines(ROWS["gpu"])) == "✘ NodePool: NodeClassReady is False: NodeClassNotReady: AMIs not found"
     )
@@ -129,7 +129,7 @@ def test_a_nodeclass_that_was_not_read() -> None:
         assert plain_text(detail_lines(row)).count(f"EC2NodeClass default {told}") == 2
 
 
-def test_pools_that_take_no_part() -> None:
+def test_excluded_nodepools_are_marked() -> None:
     rows = rows_of(
         builders.a_nodepool(name="leaving", deletion_ns=NOW_NS),
         builders.a_nodepool(name="static", replicas=2),
@@ -186,7 +186,7 @@ def test_story_c() -> None:
     assert is_notable(row)
 
 
-def test_story_d_has_no_type_for_the_pods_that_wait() -> None:
+def test_story_d_has_no_type_that_fits_the_pending_pods() -> None:
     pool = builders.a_nodepool()
     (row,) = rows_of(pool, pods=(builders.a_pod(memory="900Gi"),)).values()
     assert cells(row)["types"] == "▲ 4/4"
@@ -194,7 +194,7 @@ def test_story_d_has_no_type_for_the_pods_that_wait() -> None:
     assert types_line(ROWS["primary"]) == ()
 
 
-def test_types_that_the_list_does_not_know() -> None:
+def test_instance_types_missing_from_the_list_of_types() -> None:
     asked = builders.a_requirement("node.kubernetes.io/instance-type", "In", "m99.large")
     node = builders.a_node(instance_type="m99.large")
     (never,) = rows_of(builders.a_nodepool(requirements=(asked,))).values()
@@ -204,7 +204,7 @@ def test_types_that_the_list_does_not_know() -> None:
     assert (cells(never)["types"], cells(had)["types"]) == ("✘ 0/0", "? 0/0")
 
 
-def test_daemonsets_that_only_some_types_carry() -> None:
+def test_daemonsets_that_run_only_on_some_types() -> None:
     picky = builders.a_daemonset(name="picky", node_selector={"node.kubernetes.io/instance-type": "m5.large"})
     gpu = builders.a_daemonset(name="gpu", node_selector={"kind": "gpu"})
     view = view_of(builders.a_nodepool(), daemonsets=(builders.a_daemonset(), picky, gpu))
@@ -217,10 +217,10 @@ def test_daemonsets_that_only_some_types_carry() -> None:
     assert DAEMONSETS.values(absent, 0)["not_carried_because"]
 
 
-# One at length
+# Details of one NodePool
 
 
-def test_nodeclaims_on_the_way_are_counted_apart() -> None:
+def test_starting_nodeclaims_are_counted_separately() -> None:
     row = replace(ROWS["primary"], nodes=47, starting=3)
     assert cells(row)["nodes"].startswith("44+3")
     assert " 44 nodes +3 starting" in text_of(title_parts(row, has_prices=False))

@@ -1,4 +1,4 @@
-"""The table of NodePools: filters, order, plain values, overlap, counts and costs (story A)."""
+"""The table of NodePools: filters, order, values, overlap, counts and costs (story A)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_filters_match_pools(query: str, names: list[str]) -> None:
     assert [row.name for row in pool_rows(VIEW) if test(row)] == names
 
 
-def test_fractions_of_cores_are_told() -> None:
+def test_limits_may_be_fractions_of_cores() -> None:
     (row,) = rows_of(builders.a_nodepool(limits=builders.amounts({"cpu": "2500m"}))).values()
     assert pools_table().values(row, NOW_NS)["limits"]["cpu"]["limit"] == 2.5
 
@@ -80,7 +80,7 @@ def _refused(kind: Kind) -> SourceStatus:
     return SourceStatus(kind=kind, phase=Phase.FORBIDDEN, since_ns=NOW_NS)
 
 
-def test_the_last_hour_is_a_row_s_own_and_nothing_where_nobody_knows() -> None:
+def test_the_last_hour_is_shown_for_each_pool_or_a_dash_if_unknown() -> None:
     name = next(iter(ROWS))
     lives = tuple(Life(claim=f"c{n}", pool=name, created_ns=NOW_NS - n * 20 * MINUTE_NS) for n in range(3))
     watched = with_last_hour(
@@ -100,7 +100,7 @@ def test_story_a_ties_and_near_weights() -> None:
     assert weight_lines(ROWS["gpu"]) == ()
 
 
-def test_min_values_that_cannot_be_met_stand_beside_the_order() -> None:
+def test_unmet_min_values_are_shown_next_to_the_order() -> None:
     asks = builders.a_requirement("node.kubernetes.io/instance-type", "Exists", min_values=9)
     (row,) = rows_of(builders.a_nodepool(requirements=(asks,))).values()
     assert "minValues of node.kubernetes.io/instance-type is not met" in text_of(order_line(row))
@@ -147,7 +147,7 @@ def test_story_a_overlap() -> None:
     assert short.endswith("NodeClaims created: primary 43, spare 1")
 
 
-def test_pods_that_limits_keep_waiting() -> None:
+def test_pods_pending_because_of_limits_are_counted() -> None:
     pools = [builders.a_nodepool(name=name, limits=builders.amounts({"cpu": "1"})) for name in "abcde"]
     held = Inventory(nodepools=tuple(pools), pods=(builders.a_pod(),))
     view = story_a.story_view(held)
@@ -156,7 +156,7 @@ def test_pods_that_limits_keep_waiting() -> None:
     )
 
 
-def test_one_pool_overlaps_with_none() -> None:
+def test_a_single_pool_has_no_overlap() -> None:
     pool = builders.a_nodepool(name="only")
 
     def lines(*pods: Any, **fields: Any) -> list[str]:
@@ -183,7 +183,7 @@ def test_story_a_counts_by_nodeclaims() -> None:
     assert (values["pods"], values["pods_by"]) == (52, "pods")
 
 
-def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
+def test_nodeclaims_created_since_karptui_started_are_counted() -> None:
     before = msgspec.structs.replace(story_a.METRICS, read_at_ns=NOW_NS - 12 * MINUTE_NS, started_at_ns=0)
     pools = {**before.pools, "extra": msgspec.structs.replace(before.pools["spare"])}
     now = msgspec.structs.replace(story_a.METRICS, pools=pools, started_at_ns=0, pods_by_pool={})
@@ -210,7 +210,7 @@ def test_rows_are_the_same_object_until_something_changes() -> None:
     assert pool_rows(COUNTED) is not pool_rows(VIEW)
 
 
-def test_the_cost_of_a_pool_is_that_of_its_nodes() -> None:
+def test_the_cost_of_a_pool_is_the_cost_of_its_nodes() -> None:
     assert cells(ROWS["primary"])["cost"] == "4.61"
     assert cells(ROWS["rest"])["cost"] == "0"
     assert cost_text(pools_around(VIEW, NOW_NS)) == "$5.38/h · $3,924/mo"

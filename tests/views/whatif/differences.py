@@ -1,4 +1,4 @@
-"""Differences to put into words, with boring defaults."""
+"""Builders of what-if differences with defaults."""
 
 from __future__ import annotations
 

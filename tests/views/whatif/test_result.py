@@ -1,4 +1,4 @@
-"""The result in lines: figures, placements, consequences, and what a line opens to."""
+"""The lines of a what-if result: figures, placements, consequences, and details of a line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def texts(lines: tuple[ResultLine, ...]) -> list[str]:
     return [text_of(line.pieces).rstrip() for line in lines]
 
 
-def test_figures_say_what_is_better_and_what_is_worse() -> None:
+def test_figures_are_marked_as_better_or_worse() -> None:
     after = totals(nodes=64, launched=2, price_per_hour=25.63, pending=0, drifted=48)
     rows = {figure.label: figure for figure in figures(a_difference(after=after))}
     assert (rows["nodes"].delta, rows["nodes"].tone, rows["nodes"].note) == ("+2", Tone.STRONG, "new: 0 → 2")
@@ -45,7 +45,7 @@ def test_figures_say_what_is_better_and_what_is_worse() -> None:
     assert (rows["drifted"].delta, rows["drifted"].tone) == ("+48", Tone.WARNING)
 
 
-def test_nodes_without_a_price_are_a_figure_with_what_they_cost_at_most() -> None:
+def test_unpriced_nodes_are_a_figure_with_their_maximum_cost() -> None:
     more = totals(unpriced=2, unpriced_at_most_per_hour=0.4)
     same, less, unbounded = (
         figures(a_difference(before=before, after=after))[2]
@@ -60,7 +60,7 @@ def test_nodes_without_a_price_are_a_figure_with_what_they_cost_at_most() -> Non
     assert (unbounded.delta, unbounded.note) == ("+2", "")
 
 
-def test_figures_in_one_line_say_what_changes() -> None:
+def test_figures_in_one_line_show_the_changes() -> None:
     after = totals(nodes=64, price_per_hour=25.63, unpriced=1, unpriced_at_most_per_hour=0.4)
     (line,) = short_lines(a_difference(after=after))
     assert text_of(line) == (
@@ -93,7 +93,7 @@ def test_pools_whose_figures_change_are_named() -> None:
     assert [row.target for row in lines[-1].details] == [("NodePool", "same", "")]
 
 
-def test_new_nodes_that_are_alike_are_one_line_with_types_in_price_order() -> None:
+def test_equal_new_nodes_share_a_line_with_types_in_price_order() -> None:
     claims = (
         a_claim("web/a", types=(a_type(), a_type("m7i.4xlarge", None, zone="", capacity_type="on-demand"))),
         a_claim("web/b", types=(a_type(), a_type("m7i.4xlarge", None, zone="", capacity_type="on-demand"))),
@@ -173,7 +173,7 @@ def test_pods_that_fit_now_or_move() -> None:
     ]
 
 
-def test_a_workload_that_goes_to_many_nodes_is_one_line() -> None:
+def test_a_workload_on_many_nodes_is_one_line() -> None:
     other = PodPlace(PlaceKind.NODE, "general", "n2")
     moves = (
         MoveLine("Deployment/web/front", ABSENT, OLD_NODE, ("web/a",)),
@@ -204,20 +204,20 @@ def test_drift_is_grouped_by_cause() -> None:
     assert text_of(lines[1].details[0].pieces).strip() == "general-0  n0"
 
 
-def test_figures_stand_beside_the_nodepools_where_there_is_room() -> None:
+def test_figures_are_next_to_the_nodepools_in_a_wide_terminal() -> None:
     changed = a_difference(pools=(replace(a_pool(), nodes_after=a_pool().nodes_before + 2),))
     lines, sums = (*pool_lines(changed), ResultLine("trust", ())), totals_lines(changed)
     rows = present(beside(lines, sums, 200))
     pool = f"pool/{changed.pools[0].name}"
     assert [row.key for row in rows] == ["pools", pool, *(f"pools/figures-{n}" for n in range(2, len(sums))), "trust"]
     at = {text_of(row.pieces).index(text_of(line).split()[0]) for row, line in zip(rows[1:], sums[1:], strict=False)}
-    assert len(at) == 1, "the figures stand in a column"
+    assert len(at) == 1, "the figures are aligned in a column"
     assert rows[1].details == lines[1].details
     assert beside(lines, sums, 40) is None
     assert beside((ResultLine("trust", ()),), sums, 200) is None
 
 
-def test_budgets_and_the_next_command_of_both_sides() -> None:
+def test_budgets_and_the_next_command_before_and_after() -> None:
     command = CommandLine("Emptiness", "delete", ("n1",), (), 0.5)
     replace = CommandLine("Drift", "replace", ("n2",), (("general", "m7i.large"),), 0.0)
     open_ended = CommandLine("StaticDrift", "replace", ("n3",), (("general", ""),), None)
@@ -236,12 +236,12 @@ def test_budgets_and_the_next_command_of_both_sides() -> None:
     result = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines((command, replace))))
     assert texts(result)[0] == "Karpenter's next command, edited  saves $0.5000/h"
     unsaid = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines((open_ended,))))
-    assert texts(unsaid)[0] == "Karpenter's next command, edited  1 command", "nobody can say what it saves"
+    assert texts(unsaid)[0] == "Karpenter's next command, edited  1 command", "the savings are unknown"
     quiet = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines(())))
-    assert texts(quiet) == ["Karpenter's next command, now and edited  nothing to do"], "what is the same stands once"
+    assert texts(quiet) == ["Karpenter's next command, now and edited  nothing to do"], "equal lines are shown once"
 
 
-def test_a_line_opens_to_its_details_and_long_reasons_go_on_below() -> None:
+def test_a_line_expands_to_its_details_and_long_reasons_are_wrapped() -> None:
     line = ResultLine("a", (("head", Tone.NORMAL),), details=(Detail((("   word word word", Tone.MUTED),)),))
     shown = opened((line,), frozenset({"a"}), 60)
     assert [line.key for line in shown] == ["a", "a#0"]

@@ -1,4 +1,4 @@
-"""The answer in one or two sentences; edits, notes, controls, comparisons and the self-check in words."""
+"""Texts of the what-if: the answer, edits, notes, controls, comparisons and the self-check."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ spec:
 
 
 def answer_text(difference: Difference, *, edits: tuple[AnyEdit, ...] = (EDIT,), **given: Any) -> str:
-    """Return the sentences about a difference, once blockers have been worked out."""
+    """Return the text about a difference, with analysed blockers."""
     blockers: dict[str, Any] = {"blockers_gained": (), "blockers_lost": ()}
     return headline_text(Answer(Scenario(replay=difference.mode, edits=edits), difference, **(blockers | given)))
 
@@ -82,7 +82,7 @@ def drifted(pool: str, count: int) -> tuple[DriftLine, ...]:
 
 
 def placed(**given: Any) -> Difference:
-    """Return what story D comes to."""
+    """Return the difference of story D."""
     types = (a_type("r5a.8xlarge", 1.808, capacity_type="on-demand"),)
     defaults: dict[str, Any] = {
         "before": totals(price_per_hour=25.0),
@@ -93,7 +93,7 @@ def placed(**given: Any) -> Difference:
     return a_difference(**(defaults | given))
 
 
-def test_where_pods_are_placed_and_what_that_costs() -> None:
+def test_placed_pods_and_their_cost() -> None:
     expected = "3 pods of trino/worker fit on 3 new r5a.8xlarge of trino: +$5.42/h (+22%)."
     assert answer_text(placed()) == expected
     assert answer_text(placed(drift_gained=drifted("trino", 10))) == f"{expected} 10 nodes of trino would drift."
@@ -127,14 +127,14 @@ def test_pods_that_become_unschedulable_are_first_with_the_reason() -> None:
     (PodPlace(PlaceKind.CLAIM, "spare"), "1 pod of web/front lands on spare instead of general: the same $/h."),
     (PodPlace(PlaceKind.NODE, "general", "n2"), "1 pod of web/front lands elsewhere: on n2: the same $/h."),
 ])  # fmt: skip
-def test_pods_that_land_elsewhere(after: PodPlace, expected: str) -> None:
+def test_pods_that_are_scheduled_elsewhere(after: PodPlace, expected: str) -> None:
     moves = (MoveLine("Deployment/web/front", OLD_NODE, after, ("web/a",)),)
     nodes = (NodeLine("n2", "general", ("web/a",), True),)
     difference = a_difference(moves=moves, nodes=nodes, after=totals(nodes=61))
     assert answer_text(difference) == expected
 
 
-def test_removed_nodes_say_where_their_pods_go() -> None:
+def test_removed_nodes_show_the_destinations_of_their_pods() -> None:
     moves = (MoveLine("", OLD_NODE, PodPlace(PlaceKind.NODE, "general", "n2"), ("web/a",)),)
     nodes = (NodeLine("n2", "general", ("web/a",), True),)
     difference = a_difference(mode=Replay.REMOVE, moves=moves, nodes=nodes, after=totals(nodes=61, price_per_hour=24.0))
@@ -156,7 +156,7 @@ def test_costs_of_spot_without_a_known_price() -> None:
     )
 
 
-def test_without_edits_it_says_what_karpenter_does() -> None:
+def test_without_edits_the_answer_describes_karpenters_decisions() -> None:
     document = {"claims": (a_claim("web/a", types=(a_type(),)),), "after": totals(pending=2)}
     assert answer_text(a_difference(**document), edits=()) == (
         "Nothing is edited: 1 of 3 pending or displaced pods fits on 1 new c7i.4xlarge of general; 2 pods stay pending."
@@ -190,7 +190,7 @@ def test_the_next_disruption() -> None:
     )
 
 
-def test_a_nodepool_without_types_comes_first_and_is_told_once() -> None:
+def test_a_nodepool_without_types_is_first_and_mentioned_once() -> None:
     change = WeightChange("spare", behind=("general",), is_usable=False)
     text = answer_text(a_difference(without_types=("spare",), weights=(change,)))
     assert text.startswith("No instance type is left in spare: no node can be launched there. ")
@@ -204,7 +204,7 @@ def test_a_nodepool_without_types_comes_first_and_is_told_once() -> None:
      ("spare is now tried before a, b and 1 more, but none of its types is left: weight is an order, not a share. "
       "edge keeps its rank. Nothing changes.")),
 ])  # fmt: skip
-def test_an_edited_weight_is_an_order(weights: tuple[WeightChange, ...], expected: str) -> None:
+def test_an_edited_weight_is_described_as_an_order(weights: tuple[WeightChange, ...], expected: str) -> None:
     same = {"before": totals(pending=0), "after": totals(pending=0)}
     assert answer_text(a_difference(weights=weights, **same)) == expected
     assert answer_text(placed(weights=weights[:1])).endswith("weight is an order, not a share.")
@@ -230,7 +230,7 @@ def test_edits_as_text(edit: AnyEdit, words: str) -> None:
     assert edit_text(edit) == words
 
 
-def test_lines_that_differ_say_what_they_were() -> None:
+def test_changed_lines_show_their_old_value() -> None:
     before = parse(TEXT)
     original = {before.documents[0].ref: before.documents[0].body or {}}
     edited = (
@@ -285,7 +285,7 @@ def test_the_document_at_the_cursor_is_in_focus_unless_it_cannot_be_read() -> No
     assert focused(parse(""), 0) is None
 
 
-def test_every_setting_has_the_value_of_the_cluster() -> None:
+def test_every_setting_shows_the_value_of_the_cluster() -> None:
     given = {
         "VM_MEMORY_OVERHEAD_PERCENT": "0.05", "RESERVED_ENIS": "1", "PREFERENCE_POLICY": "Ignore",
         "MIN_VALUES_POLICY": "BestEffort", "IGNORE_DRA_REQUESTS": "false", "FEATURE_GATES": "NodeRepair=true",
@@ -302,7 +302,7 @@ def rows(lines: tuple[Any, ...]) -> list[str]:
     return [text_of(line).rstrip() for line in lines]
 
 
-def test_scenarios_stand_side_by_side() -> None:
+def test_scenarios_are_compared_side_by_side() -> None:
     pools = (a_pool(nodes_after=50), a_pool("", nodes_before=1, nodes_after=1))
     unpriced = a_difference(after=totals(unpriced=2))
     first = a_difference(after=totals(nodes=64), pools=pools, no_longer_fit=(unplaced(),))
@@ -338,7 +338,7 @@ def test_scenarios_stand_side_by_side() -> None:
     ({"a": totals(pending=2), "b": totals(pending=2)},
      "a and b are equally good: 1 pod fewer pending than now, the same $/h."),
 ])  # fmt: skip
-def test_which_scenario_is_best_stands_first(after: dict[str, Totals], text: str) -> None:
+def test_the_best_scenario_is_named(after: dict[str, Totals], text: str) -> None:
     compared = [Compared(name, a_difference(after=result)) for name, result in after.items()]
     assert best_sentence(compared) == text
     assert best_sentence([*compared, Compared("waits", None)]) == ""

@@ -1,4 +1,4 @@
-"""Node detail at length, whatever keeps the node."""
+"""Node detail for each kind of blocker."""
 
 from __future__ import annotations
 
@@ -77,9 +77,7 @@ def test_rules_of_the_nodepool() -> None:
     ((a_state(Reason.EMPTY, 0, problem="day 7"),), (Code.BUDGET_ZERO,),
      " ✘ disruption budgets  closed, a budget cannot be read: day 7"),
 ])  # fmt: skip
-def test_the_detail_shows_the_nodes_that_budgets_leave(
-    states: Sequence[BudgetState], codes: Sequence[Code], line: str
-) -> None:
+def test_the_detail_shows_the_remaining_budget(states: Sequence[BudgetState], codes: Sequence[Code], line: str) -> None:
     findings = replace(FOUND, blockers=tuple(map(a_blocker, codes)))
     assert line in lines(findings, detail(budgets=states))
 
@@ -178,7 +176,7 @@ def test_a_closed_gate_is_one_line_with_the_methods_it_blocks() -> None:
             for place, code in enumerate((Code.POD_DND,) * 8 + (Code.PDB_MULTIPLE,))
         ),
     )
-    # Karpenter stops at the first pod that PodDisruptionBudgets keep: the other gate is shut too.
+    # Karpenter stops at the first pod that a PodDisruptionBudget blocks, so the other gate is closed too.
     text = lines(findings, detail(GateCheck(Gate.POD_DND, is_open=False), GateCheck(Gate.PDB_MULTIPLE, is_open=True)))
     at = text.index(" ✘ protected pods: 8  blocks Single")
     assert text[at + 1 : at + 10] == [

@@ -1,4 +1,4 @@
-"""Money held, where little is known."""
+"""Held costs with incomplete information."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.views.why.test_words import analysed, entry
 
 
 def _with(result: NodeEntry, *, has_price: bool = True, **lifted: Any) -> NodeEntry:
-    """Return a node with another answer to what becomes of it without what holds it."""
+    """Return a node with another simulated outcome of lifting its blockers."""
     assert result.findings is not None
     assert result.findings.outlook is not None
     outlook = replace(result.findings.outlook, freed=replace(result.findings.outlook.freed, **lifted))
@@ -38,7 +38,9 @@ DEARER = (Replacement("general", ("m5.4xlarge",), 9.0, 1),)
     ({"outcome": "replace", "savings_per_hour": -7.9, "replacements": DEARER}, -7.9, 0.0),
     ({"outcome": "no"}, None, 0.0),
 ], ids=["replaced", "replaced by a dearer one: Next shows what it costs", "stays anyway"])  # fmt: skip
-def test_held_is_what_removal_saves_never_negative(lifted: dict[str, Any], saved: float | None, held: float) -> None:
+def test_the_held_cost_is_the_savings_of_removal_and_never_negative(
+    lifted: dict[str, Any], saved: float | None, held: float
+) -> None:
     result = _with(entry(analysed(), "dnd"), **lifted)
     assert saved is None or saved_per_hour(result) == pytest.approx(saved)
     assert held_per_hour(result) == pytest.approx(held)
@@ -46,7 +48,7 @@ def test_held_is_what_removal_saves_never_negative(lifted: dict[str, Any], saved
     assert (held_cell(result, NOW_NS) == NOT_APPLICABLE) is (held == 0.0)
 
 
-def test_a_reservation_is_billed_whether_it_is_used_or_not() -> None:
+def test_removing_a_node_on_a_reservation_saves_nothing() -> None:
     result = entry(analysed(), "dnd")
     assert result.node is not None
     reserved = {**result.node.labels, labels.CAPACITY_TYPE: labels.RESERVED}
@@ -57,7 +59,7 @@ def test_a_reservation_is_billed_whether_it_is_used_or_not() -> None:
     assert saved_per_hour(_with(result, outcome="replace", savings_per_hour=-0.1, replacements=other)) == -0.1
 
 
-def test_a_replacement_has_no_price_before_it_is_chosen() -> None:
+def test_savings_are_unknown_until_the_replacement_is_chosen() -> None:
     result = entry(analysed(), "dnd")
     bare = (Replacement("general", ("m5.large",), 0.1, 0, is_from_template=True),)
     unpriced = (Replacement("general", ("m5.large",), 0.0, 1),)
@@ -71,7 +73,7 @@ def test_a_replacement_has_no_price_before_it_is_chosen() -> None:
         assert held_cell(item, NOW_NS) == NOT_AVAILABLE
 
 
-def test_before_the_simulation_nothing_is_known_of_the_next_table() -> None:
+def test_cells_of_next_are_unknown_before_the_simulation() -> None:
     bare = NodeEntry(entry(analysed(), "dnd").node, None)
     cells = [cell.text for cell in build_rows(TABLE, [bare], now_ns=NOW_NS)[0].cells]
     assert (cells[4], cells[6], cells[7]) == ("n/a", "-", "-")
@@ -86,7 +88,7 @@ def test_before_the_simulation_nothing_is_known_of_the_next_table() -> None:
     (Held(1.5, "CNY", 1), True, "¥1.50/h", Tone.WARNING),
     (Held(1.5, "EUR", 1), True, "EUR 1.50/h", Tone.WARNING),
 ])  # fmt: skip
-def test_a_sum_of_another_moment_and_no_sum_are_dim(held: Held, is_steady: bool, text: str, tone: Tone) -> None:
+def test_an_outdated_or_missing_sum_is_dimmed(held: Held, is_steady: bool, text: str, tone: Tone) -> None:
     assert (held_text(held), held_fact(held, is_steady=is_steady).tone) == (text, tone)
 
 
@@ -142,7 +144,7 @@ FIRST = Held(0.69, nodes=2)
         "of what stands still",
     ],
 )
-def test_the_sum_of_the_top_bar(settles_ns: int, sums: list[tuple[int, Held, Held | None, bool]]) -> None:
+def test_the_sum_of_the_top_bar_is_steady(settles_ns: int, sums: list[tuple[int, Held, Held | None, bool]]) -> None:
     total = SteadyHeld()
     for at_ns, held, shown, is_steady in sums:
         assert total.shown(held, at_ns, settles_ns=settles_ns) == (shown, is_steady)
@@ -156,11 +158,11 @@ def test_the_sum_of_the_top_bar(settles_ns: int, sums: list[tuple[int, Held, Hel
     (Held(waiting=2), Held(waiting=1), "held …"),
     (Held(0.34, nodes=1), None, "$0.34/h held ($248/mo)"),
 ])  # fmt: skip
-def test_the_title_sums_its_rows_while_the_top_bar_stands(rows: Held, total: Held | None, text: str) -> None:
+def test_the_title_shows_the_sum_of_its_rows(rows: Held, total: Held | None, text: str) -> None:
     assert held_title(rows, total) == text
 
 
-def test_several_nodes_hold_no_more_than_their_joint_removal_saves() -> None:
+def test_several_nodes_hold_at_most_the_savings_of_their_joint_removal() -> None:
     result = entry(analysed(), "dnd")
     other = replace(result, node=replace(present(result.node), name="other"))
     other = NodeEntry(

@@ -125,7 +125,7 @@ def _with_outlook(
             _with_outlook(GOES, by_code={Code.POD_DND: Outcome.NO}, codes=(Code.POD_DND, Code.BUDGET_ZERO)),
             "removable only if all are lifted: replace (simulated)",
         ),
-        # What lifting one code comes to while another stays is not what lifting both comes to.
+        # The outcome of lifting one code while another stays differs from the outcome of lifting both.
         (
             _with_outlook(GOES, by_code={Code.POD_DND: Outcome.REPLACE}, codes=(Code.POD_DND, Code.BUDGET_ZERO)),
             "removable once unblocked: replace",
@@ -142,7 +142,7 @@ def test_the_outcome_without_the_blockers(text: str, words: str) -> None:
     assert words in text
 
 
-def test_also_and_arrivals() -> None:
+def test_other_blockers_and_newly_arrived_pods_are_named() -> None:
     text = sentence(
         node_findings(
             WhyCode.DND, a_blocker(Code.POD_DND), codes=(WhyCode.DND, WhyCode.BUDGET, WhyCode.AFTER), recent_pods=2
@@ -197,7 +197,7 @@ def test_the_text_about_a_drain_names_what_delays_it(state: DrainState, words: s
     assert drain_text(node_findings(WhyCode.DRAIN, drain=state), NOW_NS) == words
 
 
-def test_names_and_spans() -> None:
+def test_names_and_times_of_several_blockers() -> None:
     several = [a_blocker(Code.POD_DND, f"a/{i}", until_ns=NOW_NS + i * MINUTE_NS) for i in range(4)]
     assert names_of(several) == "a/0, a/1 and 2 more"
     assert time_text(several, NOW_NS) == "start unknown, 3m left"

@@ -1,4 +1,4 @@
-"""WHY in words: cells, sentences, the lines of node detail, and how fresh they are."""
+"""WHY as text: cells, the line below the table, node detail, and the age of the analysis."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_every_code_has_a_label_and_an_explanation() -> None:
     assert len({label for label, _ in legend()}) == len(WhyCode) + 2  # two outcomes of OK, and missing permissions
 
 
-def test_cells_words_and_order(view: ClusterView) -> None:
+def test_cells_filter_words_and_sort_order(view: ClusterView) -> None:
     drain = why_cell(entry(view, "drain"), NOW_NS)
     assert (drain.text, drain.short) == ("draining 12m DND", "drain 12m")
     assert why_words(entry(view, "drain"), NOW_NS) == ("DRAIN", "DND", "DRAIN 12m", "draining 12m")
@@ -281,7 +281,7 @@ def test_kinds_that_an_analysis_lacks_are_named(kind: Kind, phase: Phase, said_:
 
 
 def without(*kinds: Kind) -> ClusterView:
-    """Return the story's cluster as somebody sees it who may not list some kinds."""
+    """Return the story's cluster for a user who may not list these kinds."""
     view = story_view()
     statuses = {**view.statuses, **{str(kind): status(kind, Phase.FORBIDDEN) for kind in kinds}}
     return ClusterView(view.state, statuses, evidence=view.evidence)
@@ -344,14 +344,16 @@ def test_next_as_text(view: ClusterView) -> None:
     assert "and 2 more" in text
     first = NextCommand("terminate-first", ("n2",), (), None)
     mixed = lines(NextReport("Drift", "Drifted", (nextcommand, first), generation=at))
-    assert mixed.startswith("Next: Drift (Drifted), 2 commands, saves $0.5000/h+\n"), "of the other nobody can have"
+    assert mixed.startswith("Next: Drift (Drifted), 2 commands, saves $0.5000/h+\n"), (
+        "the other node's savings are unknown"
+    )
     assert lines(NextReport("Drift", "Drifted", (first,), generation=at)).startswith("Next: Drift (Drifted)\n")
     assert replacement_text(Replacement("p", (), 0.0, 0)) == "a new node of p, from its template"
     static = Replacement("p", ("a", "b"), 0.1, 0, is_from_template=True)
     assert replacement_text(static) == "a or 1 other in p from $0.1000, from its template"
 
 
-def test_an_analysis_is_taken_over_with_the_rest(view: ClusterView) -> None:
+def test_a_new_view_reuses_entries_with_the_same_analysis(view: ClusterView) -> None:
     nodes, pods = view.node_entries, view.pod_entries
     again = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=view.analysis)
     assert again.node_entries == nodes
