@@ -1,4 +1,4 @@
-"""The app of the tests: a frozen clock, nothing that moves by itself, prices that never change."""
+"""Fixtures for the app: a frozen clock, no timers or blinking, and prices that never change."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def _stepped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _read_and_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _cached_rules_and_analyses(monkeypatch: pytest.MonkeyPatch) -> None:
     read_once(monkeypatch)
     look_once(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
 def _still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nothing move by itself, and nothing from around the tests reach them; let nobody rest for who types."""
+    """Stop polling, blinking cursors and throttling of threads, and ignore NO_COLOR."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
     monkeypatch.setattr(Input, "cursor_blink", False)
@@ -52,15 +52,15 @@ def _still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_drawn_is_kept() -> Iterator[None]:
-    """Let go of what widgets have drawn: Textual remembers a thousand of them, and their lines, by this."""
+def _no_cached_styles() -> Iterator[None]:
+    """Clear Textual's style cache after each test, because it keeps up to a thousand widgets and their lines."""
     yield
     StylesCache.get_inner_outer.cache_clear()
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return where tests write their clusters: what is read from the same file and text is worked out once."""
+    """Return the folder for the tests' clusters; equal files in it are analysed only once."""
     return tmp_path_factory.mktemp("clusters")
 
 
@@ -72,7 +72,7 @@ def app() -> KarptuiApp:
 
 @pytest.fixture
 def make_app() -> MakeApp:
-    """Return what makes an app over a fleet; settings are given by name."""
+    """Return a function that creates an app over a fleet, with settings as keyword arguments."""
 
     def make(
         fleet: Fleet | None = None, *, source: FleetSource | None = None, usage: Any = None, **given: Any

@@ -1,4 +1,4 @@
-"""A small, believable cluster for tests of the screens: fixed names, fixed times, something of everything."""
+"""A small, realistic cluster for tests of the screens, with fixed names and times."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.builders.sources import QuietSource
 from tests.canvas import strips_of
 
 UNPRICED = Evidence(price_settings=PriceSettings(is_disabled=True))
-"""Keeps list prices, which change with the catalogue, off the screens."""
+"""Settings without list prices, which would change with the price catalogue."""
 NOW_NS = 1_795_521_607_000_000_000
 """2026-11-24 12:00:07Z."""
 SECOND = 1_000_000_000
@@ -187,13 +187,13 @@ def pods_of(
 
 
 def a_fleet() -> Fleet:
-    """Return the cluster of the mock-ups, of the same objects for every test: what they come to is worked out once."""
+    """Return the cluster of the mock-ups; all tests share its objects, so that they are analysed once."""
     return Fleet({kind: dict(objects) for kind, objects in _mocked_up().objects.items()})
 
 
 @cache
 def _mocked_up() -> Fleet:
-    """Return nodes and claims, each in a different state."""
+    """Return nodes and NodeClaims, each in a different state."""
     fleet = Fleet()
     for pool in ("general", "gpu", "runners", "trino"):
         fleet.add(Kind.NODEPOOL, NodePool(name=pool, consolidate_after_ns=0, conditions=conditions("Ready")))
@@ -300,7 +300,7 @@ def _mocked_up() -> Fleet:
 
 @dataclass
 class FleetSource(QuietSource):
-    """A source that says everything at once, when it is started."""
+    """A source that delivers all objects when it is started."""
 
     fleet: Fleet
     title: str = "prod-eu-1"
@@ -317,12 +317,12 @@ class FleetSource(QuietSource):
         self.stopped += 1
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return a little of an object."""
+        """Return an abridged manifest of an object."""
         return {"apiVersion": "v1", "kind": kind, "metadata": {"name": key}}
 
 
 def view_of(fleet: Fleet, **phases: Phase) -> ClusterView:
-    """Return the view of a fleet; phases by kind, live where not given."""
+    """Return the view of a fleet, with each kind live unless its phase is given."""
     batch = Batch({kind: KindDelta(items, replaces=True) for kind, items in fleet.objects.items()})
     kinds = (Kind.NODE, Kind.NODECLAIM, Kind.POD)
     statuses = {str(kind): status(kind, phases.get(kind, Phase.LIVE)) for kind in kinds}
@@ -330,13 +330,13 @@ def view_of(fleet: Fleet, **phases: Phase) -> ClusterView:
 
 
 def price_evidence(usage: Any = None) -> EvidenceSource:
-    """Return prices of the fleet's instance types that depend on nothing."""
+    """Return fixed prices of the fleet's instance types."""
     return EvidenceSource(Evidence(instance_types=_priced_types(), taken_at_ns=NOW_NS), usage=usage)
 
 
 @cache
 def _priced_types() -> tuple[InstanceType, ...]:
-    """Return the same types for every app: answers are reused only for the very same."""
+    """Return the same type objects for every app, because cached answers are found by identity."""
     return tuple(
         InstanceType(name=name, requirements=(), capacity={}, offerings=_offerings(0.1 * (index + 1)))
         for index, name in enumerate(TYPES)

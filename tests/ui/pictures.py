@@ -28,9 +28,9 @@ EVERY_SCREEN: Final = ((PRESSED_AT, DARK),)
 SMALL_SCREENS: Final = (*EVERY_SCREEN, ((80, 24), DARK))
 MAIN_SCREENS: Final = (*SMALL_SCREENS, ((200, 60), LIGHT))
 WIDTH, HEIGHT, BASE, FONT_SIZE = 12, 24, 18, 19.6
-"""Of a cell in a picture, where letters stand in it, and of letters that are a little narrower than a cell."""
+"""Cell width and height, baseline, and font size (slightly narrower than a cell), in pixels."""
 _PIECE: Final = re.compile(r"[!-~]+(?: [!-~]+)*|[^ -~]+")
-"""What is written at one place: fonts differ in how wide other letters are than those of ASCII."""
+"""Text positioned as a unit: ASCII runs, or other characters, whose width differs between fonts."""
 
 
 async def compare_pictures(
@@ -58,7 +58,7 @@ async def compare_pictures(
 
 
 def svg(lines: Sequence[Strip]) -> str:
-    """Return lines of a terminal as a picture: one line of text for each of them, and a path for each ground."""
+    """Return terminal lines as an SVG picture: a text element for each line, a path for each background."""
     grounds: dict[str, list[str]] = defaultdict(list)
     names: dict[str, str] = {}
     written = []
@@ -84,7 +84,7 @@ def svg(lines: Sequence[Strip]) -> str:
 
 
 def _runs(line: Strip) -> Iterator[tuple[int, str, Style]]:
-    """Yield where a run of letters of one look begins, the letters, and the look."""
+    """Yield the start, text and style of each run of equally styled characters."""
     x, begun, letters, look = 0, 0, "", Style()
     for text, style, _ in line:
         if letters and (style or Style()) != look:
@@ -97,7 +97,7 @@ def _runs(line: Strip) -> Iterator[tuple[int, str, Style]]:
 
 @cache
 def _rules(style: Style) -> tuple[str, str]:
-    """Return how letters are drawn, and the ground behind them."""
+    """Return the CSS of a style's text, and its background colour."""
     ink, ground = _hex(style.color, "#c5c8c6"), _hex(style.bgcolor, "#000")
     if style.reverse:
         ink, ground = ground, ink

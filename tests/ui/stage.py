@@ -1,4 +1,4 @@
-"""The app for tests of screens: everything is real, and the clock is frozen."""
+"""The complete app with a frozen clock, for tests of screens."""
 
 from __future__ import annotations
 
@@ -60,19 +60,19 @@ def demo_app(clock: Clock, **given: Any) -> KarptuiApp:
 
 
 def history_app(path: Path) -> KarptuiApp:
-    """Return the app over the last moment of a history, at that moment."""
+    """Return the app at the last moment of a history."""
     snapshot = SnapshotReader().read([path], keeps_manifests=True)
     return an_app(SnapshotSource(snapshot), clock=FrozenClock(snapshot.captured_at_ns))
 
 
 def front(app: App[Any], kind: type[Front]) -> Front:
-    """Return the current screen, which must be of this class."""
+    """Return the current screen, and check its class."""
     assert isinstance(app.screen, kind)
     return app.screen
 
 
 def column(app: App[Any], position: int = 0) -> list[str]:
-    """Return the cells of a column of the current table."""
+    """Return the cell texts of a column in the current table."""
     rows = app.screen.query_one(RowTable).rows
     return [rows[index].cells[position].text.strip() for index in range(len(rows))]
 
@@ -136,18 +136,18 @@ async def answered(pilot: Pilot[Any]) -> None:
 
 
 async def press_at_once(pilot: Pilot[Any], *keys: str) -> None:
-    """Press keys, and wait after each by `settle`; `Pilot.press` would also send a message to every widget then."""
+    """Press keys and wait after each; faster than `Pilot.press`, which sends a message to every widget."""
     await pilot.app._press_keys(keys)
 
 
 async def rested(pilot: Pilot[Any]) -> None:
-    """Wait until nothing is left to do; `Pilot.pause` also sends a message to every widget, and waits for these."""
+    """Wait until nothing is left to do; faster than `Pilot.pause`, which sends a message to every widget."""
     await settle()
     pilot.app.screen._on_timer_update()
 
 
 def pressing(*keys: str, is_analysed: bool = True) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that presses keys, each after the result of the one before; text for an input at once."""
+    """Return a function that presses keys one by one, but types text for an input at once."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot, is_analysed=is_analysed)

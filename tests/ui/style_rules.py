@@ -1,4 +1,4 @@
-"""Style sheets are read once for all apps of a process: every app brings the same ones."""
+"""Cache parsed style sheets for all apps of a process, because they are equal."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ ReadRules = Callable[..., list[RuleSet]]
 Variables = frozenset[tuple[str, str]]
 _READ: Final[dict[tuple[object, ...], list[RuleSet]]] = {}
 _VARIABLES: Final[dict[Variables, Variables]] = {}
-"""Each once: what is the very same is equal at a glance."""
+"""One object for equal variables, so that comparing them is fast."""
 
 
 def remembering(read: ReadRules) -> ReadRules:
-    """Return what reads a text for one place with the same variables only once; rules never change after that."""
+    """Return a parser that caches rules by text, place and variables; rules never change afterwards."""
 
     last: tuple[dict[str, str], Variables] = {}, frozenset()
 
@@ -35,5 +35,5 @@ def remembering(read: ReadRules) -> ReadRules:
 
 
 def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have every text read once."""
+    """Parse every style sheet only once."""
     monkeypatch.setattr(Stylesheet, "_parse_rules", remembering(Stylesheet._parse_rules))

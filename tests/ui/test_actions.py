@@ -1,4 +1,4 @@
-"""`:do` in the app: off by default; else previewed, confirmed in two steps, carried out on the demo, and watched."""
+"""`:do` in the app: off by default; otherwise previewed, confirmed in two steps, carried out, and watched."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def told(app: KarptuiApp) -> str:
     (lambda: an_acting_app(Config(contexts={"*": ContextSettings(allow_actions=True, read_only=True)})),
      "marks the context demo as read_only"),
 ])  # fmt: skip
-async def test_without_permission_nothing_opens(
+async def test_actions_that_are_not_allowed_open_no_screen(
     app: Callable[[], KarptuiApp], why: str, monkeypatch: pytest.MonkeyPatch, audit: Path
 ) -> None:
     opened, texts = app(), list[str]()
@@ -80,7 +80,7 @@ async def test_without_permission_nothing_opens(
     assert not audit.exists()
 
 
-async def test_at_a_past_moment_nothing_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_actions_open_no_screen_at_a_past_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     app, texts = an_acting_app(), list[str]()
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot, is_analysed=False)
@@ -122,7 +122,7 @@ async def test_an_action_is_picked_previewed_confirmed_and_watched(audit: Path) 
     assert (before["reason"], after["outcome"]) == ("bug", "done")
 
 
-async def test_several_removals_are_listed_and_a_name_and_their_number_are_typed(audit: Path) -> None:
+async def test_several_removals_are_confirmed_by_a_name_and_their_number(audit: Path) -> None:
     app = an_acting_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot, is_analysed=False)
@@ -149,10 +149,10 @@ async def test_several_removals_are_listed_and_a_name_and_their_number_are_typed
         await until(pilot, lambda: isinstance(app.screen, LineScreen) and not app.screen.query_one(Input).value)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ActionScreen))
-    assert not audit.exists(), "given up at the reason"
+    assert not audit.exists(), "cancelled while the reason is requested"
 
 
-async def test_what_is_typed_wrong_is_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_invalid_action_command_gives_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     app, texts = an_acting_app(), list[str]()
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot, is_analysed=False)
@@ -213,7 +213,7 @@ def test_edits_of_a_what_if_become_manifests() -> None:
             list(edits_as_actions(Scenario(name="a", edits=(edit,))))
 
 
-async def test_actions_that_nobody_picks_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_actions_are_closed_if_none_is_picked(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
     monkeypatch.setattr(Actions, "close", lambda _: closed.append("closed"))
     app = an_acting_app()

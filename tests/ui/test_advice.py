@@ -1,4 +1,4 @@
-"""The Advice screen: findings, groups, one finding at length, and the way to its objects."""
+"""The Advice screen: findings, groups, details of a finding, and opening its objects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MakeTraps = Callable[..., KarptuiApp]
 
 @pytest.fixture
 def make_traps() -> MakeTraps:
-    """Return what makes the app over a cluster with traps."""
+    """Return a function that creates the app over a cluster with findings."""
 
     def make(**given: Any) -> KarptuiApp:
         return an_app(traps.TrapSource(), config=Config(**given), clock=FrozenClock(NOW_NS), evidence=story_evidence())
@@ -37,7 +37,7 @@ def make_traps() -> MakeTraps:
 
 
 async def opened(pilot: Pilot[None]) -> KarptuiApp:
-    """Go to the screen, and wait for the findings."""
+    """Open the screen, and wait for the findings."""
     await settled(pilot)
     await pilot.press("0")
     return await settled(pilot)
@@ -82,7 +82,7 @@ async def test_findings_have_sentences_details_and_objects(make_traps: MakeTraps
         assert "kind: PodDisruptionBudget" in app.screen.area.text
 
 
-async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_resolved_finding_is_marked(make_traps: MakeTraps, monkeypatch: pytest.MonkeyPatch) -> None:
     async with make_traps().run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
         await press(pilot, "enter")

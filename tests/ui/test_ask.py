@@ -1,4 +1,4 @@
-"""Ask…: the questions for the object under the cursor, each answered by a screen."""
+"""Ask…: questions about the object under the cursor, each answered by a screen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.ui.fleet import screen_text
 from tests.ui.stage import press, running, settled
 
 
-async def test_a_question_opens_its_answer_by_a_command_that_there_is(make_app: MakeApp) -> None:
+async def test_a_question_opens_the_screen_with_its_answer(make_app: MakeApp) -> None:
     async with running(make_app(), (120, 40)) as (app, pilot):
         for screen, words, question, answer in (
             ("1", "still", "still here?", NodeDetailScreen),

@@ -1,4 +1,4 @@
-"""Budgets, Claims and Events: what keys do, and how they look."""
+"""Budgets, Claims and Events: keys and content."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_budgets_claims_and_events_lead_to_nodes_and_messages(make_app: Ma
         await pilot.press("space", "end", "space", "up", "space")
         opened = front(app, BudgetsScreen).whatif_opening().documents
         pools = [ref.name for ref in opened if ref.kind == "NodePool"]
-        assert pools == ["general", "runners"], "those that are marked, each once"
+        assert pools == ["general", "runners"], "the marked NodePools, each once"
         await press(pilot, "space", "home", "space", "o")
         assert front(app, NodesScreen).listing.query_text == "pool=general"
         await press(pilot, "3")
@@ -103,7 +103,7 @@ async def test_budgets_claims_and_events_lead_to_nodes_and_messages(make_app: Ma
 
 
 @pytest.mark.parametrize("screen", ["budgets", "claims", "events"])
-async def test_nothing_is_there(make_app: MakeApp, screen: str) -> None:
+async def test_keys_on_an_empty_screen_do_nothing(make_app: MakeApp, screen: str) -> None:
     app = make_app(Fleet(), screen=screen)
     async with running(app, (120, 40)) as (_, pilot):
         await pilot.press("d", "o", "y")

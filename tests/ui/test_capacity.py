@@ -1,4 +1,4 @@
-"""Capacity: parts of the cluster by zone, NodePool and type, and the nodes of one."""
+"""Capacity: the cluster by zone, NodePool and instance type, and the nodes of a part."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.histories import record_demo
 from tests.ui.stage import history_app, running, worked
 
 
-async def test_another_process_writes_the_card_up_to_the_moment_on_the_screens_to_a_new_folder(
+async def test_card_is_written_by_another_process_up_to_the_shown_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history, folder = tmp_path / "demo.karptui", tmp_path / "card"

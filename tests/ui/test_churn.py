@@ -1,4 +1,4 @@
-"""The Churn screen: what it shows while nodes come and go, and where its keys lead."""
+"""The Churn screen: its content while nodes are launched and removed, and its keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.ui.fleet import MINUTE, NOW_NS, SECOND, FleetSource, a_fleet, conditi
 from tests.ui.stage import press, running, settled
 
 BEGAN = NOW_NS - 62 * MINUTE
-"""When karptui was started."""
+"""Start time of karptui."""
 TYPES = ("c7i.4xlarge", "c7i.4xlarge", "m6i.2xlarge", "c7i.4xlarge", "m6i.2xlarge", "c7i.4xlarge")
 
 
@@ -55,11 +55,11 @@ CLAIMS = (
     a_claim("gpu-vvvvv", "g5.xlarge", 4000, 33, "Drifted"),
     a_claim("runners-[bold]x", "m6i.4xlarge", 800, 12),
 )
-"""What goes while karptui runs."""
+"""NodeClaims that are removed while karptui runs."""
 
 
 def events() -> tuple[Event, ...]:
-    """Return what Karpenter says meanwhile, and said before."""
+    """Return Karpenter's events from before and during the run."""
     told = [
         (52 - 9 * i, "Pod", "web", f"front-5d4f9-{'bcdfgh'[i] * 5}", "Evicted", "Evicted pod: Underutilized")
         for i in range(6)
@@ -86,7 +86,7 @@ def events() -> tuple[Event, ...]:
 
 
 def a_restless_fleet() -> FleetSource:
-    """Return the fleet with what will go."""
+    """Return the fleet with the NodeClaims that will be removed."""
     fleet = a_fleet()
     for claim in CLAIMS:
         fleet.add(Kind.NODECLAIM, claim)
@@ -96,7 +96,7 @@ def a_restless_fleet() -> FleetSource:
 
 
 def opened(app: KarptuiApp, source: FleetSource, *keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
-    """Return what lets an hour go by, then presses keys."""
+    """Return a function that lets an hour pass, then presses keys."""
     clock = app.feed.clock
     assert isinstance(clock, FrozenClock)
     clock.instant_ns = BEGAN
@@ -115,7 +115,7 @@ def opened(app: KarptuiApp, source: FleetSource, *keys: str) -> Callable[[Pilot[
     return run
 
 
-async def test_keys_lead_on(make_app: MakeApp) -> None:
+async def test_keys_open_replacements_and_other_screens(make_app: MakeApp) -> None:
     source = a_restless_fleet()
     app = make_app(source=source)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -140,7 +140,7 @@ async def test_keys_lead_on(make_app: MakeApp) -> None:
         assert app.screen.listing.query_text == "object=general-bbbbb"
 
 
-async def test_a_pool_and_a_claim_that_are_still_there_lead_to_nodes(make_app: MakeApp) -> None:
+async def test_an_existing_pool_or_claim_opens_its_nodes(make_app: MakeApp) -> None:
     source = a_restless_fleet()
     app = make_app(source=source)
     async with running(app, (120, 40)) as (_, pilot):

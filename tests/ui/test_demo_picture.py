@@ -1,4 +1,4 @@
-"""The README's moving picture is made from the app as it is, and moves."""
+"""The README's animated picture shows the current app."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from tools.make_demo_picture import PICTURE, STEPS, animated, frames
 LARGEST_BYTES = 500_000
 
 
-async def test_it_shows_the_app(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+async def test_the_picture_shows_the_current_app(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     monkeypatch.setattr(EvidenceSource, "want_usage", lambda _: None)
     drawn = animated(await frames())
     if request.config.getoption("--update-pictures"):
         PICTURE.write_text(drawn, encoding="utf-8")
-    assert PICTURE.read_text(encoding="utf-8") == drawn, f"python {make_demo_picture.__file__}"
+    assert PICTURE.read_text(encoding="utf-8") == drawn, f"run python {make_demo_picture.__file__} to update it"
 
 
 def test_one_frame_is_visible_at_a_time_for_eight_seconds() -> None:
@@ -35,7 +37,7 @@ def test_one_frame_is_visible_at_a_time_for_eight_seconds() -> None:
     assert set(re.findall(r"animation:f\d (\S+) step-end infinite", text)) == {"8s"}
 
 
-def test_what_does_not_move_shows_one_frame() -> None:
+def test_without_animation_only_one_frame_is_visible() -> None:
     groups = ET.fromstring(PICTURE.read_text(encoding="utf-8")).findall("{*}g")
     hidden = set(re.findall(r"^\.(f\d)\{visibility:hidden\}$", PICTURE.read_text(encoding="utf-8"), re.MULTILINE))
     assert {group.attrib["class"] for group in groups} - hidden == {f"f{len(STEPS) - 1}"}

@@ -1,4 +1,4 @@
-"""A fault inside is one sentence on the screen: whatever fails, everything else goes on."""
+"""An internal error is one message on the screen, and everything else keeps working."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECRET = "eyJhbGciOiJSUzI1NiJ9.c2VjcmV0"
 
 
 def fails(*_: Any, **__: Any) -> Any:
-    """Raise what a fault inside raises, with a token among its values and in its words."""
+    """Raise an error with a secret token in a local variable and in its message."""
     header = f"Bearer {SECRET}"
     raise ZeroDivisionError(f"cannot divide {header}")
 
@@ -34,7 +34,7 @@ def told(app: KarptuiApp) -> str:
 
 
 async def lives_on(app: KarptuiApp, pilot: Any) -> None:
-    """Hold the app to going from screen to screen and back."""
+    """Check that the app still switches between screens."""
     await press(pilot, "3")
     assert app.current_mode == "claims"
     await press(pilot, "1")
@@ -43,7 +43,7 @@ async def lives_on(app: KarptuiApp, pilot: Any) -> None:
     assert app.return_code is None
 
 
-async def test_a_view_that_fails_is_told_and_comes_back(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_view_is_reported_and_recovers(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         before = lines_of(app)
         with monkeypatch.context() as patch:
@@ -58,7 +58,7 @@ async def test_a_view_that_fails_is_told_and_comes_back(make_app: MakeApp, monke
         assert lines_of(app)[:5] == before[:5]
 
 
-async def test_the_report_of_a_fault_holds_no_token(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_crash_report_contains_no_token(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(make_app(), (200, 30)) as (app, pilot):
         monkeypatch.setattr(NodesScreen, "show_state", fails)
         app.show_changes(is_changed=True)
@@ -78,7 +78,7 @@ async def test_the_report_of_a_fault_holds_no_token(make_app: MakeApp, monkeypat
     pytest.param("command_line.run", ["colon", *"wide", "enter"], "", id="command"),
     pytest.param("help.HelpScreen.compose", ["question_mark"], "", id="screen that opens"),
 ])  # fmt: skip
-async def test_a_part_that_fails_is_a_sentence(
+async def test_a_failing_part_is_reported_in_one_message(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, part: str, keys: list[str], sentence: str
 ) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
@@ -94,7 +94,7 @@ async def test_a_part_that_fails_is_a_sentence(
         assert told(app) == ""
 
 
-async def test_a_poll_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_poll_is_reported(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         monkeypatch.setattr(ClusterFollower, "poll", fails)
         app.feed.tick()
@@ -108,7 +108,7 @@ async def lives_on_without_polls(app: KarptuiApp, pilot: Any) -> None:
     assert app.current_mode == "claims"
 
 
-async def test_a_poll_in_a_thread_that_fails(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_poll_in_a_thread_is_reported(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.session.follower.LARGE_FROM_PODS", 10)
     async with running(make_app(), SIZE) as (app, pilot):
         with monkeypatch.context() as patch:
@@ -123,7 +123,7 @@ async def test_a_poll_in_a_thread_that_fails(make_app: MakeApp, monkeypatch: pyt
         await lives_on(app, pilot)
 
 
-async def test_a_worker_that_fails(make_app: MakeApp) -> None:
+async def test_a_failing_worker_is_reported(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
 
         async def work() -> None:
@@ -137,7 +137,7 @@ async def test_a_worker_that_fails(make_app: MakeApp) -> None:
         await lives_on(app, pilot)
 
 
-async def test_a_widget_that_cannot_be_drawn(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_widget_that_fails_to_draw_is_reported(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         draw_at_once(monkeypatch)
         with monkeypatch.context() as patch:
@@ -151,7 +151,7 @@ async def test_a_widget_that_cannot_be_drawn(make_app: MakeApp, monkeypatch: pyt
         await lives_on(app, pilot)
 
 
-async def test_a_fault_before_the_first_frame_ends_the_app(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_error_before_the_first_frame_ends_the_app(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.app.app_commands", fails)
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
@@ -159,7 +159,9 @@ async def test_a_fault_before_the_first_frame_ends_the_app(make_app: MakeApp, mo
     assert app.return_code == 1
 
 
-async def test_what_spoils_a_view_is_named_in_the_top_bar(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_object_that_cannot_be_shown_is_named_in_the_top_bar(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with running(make_app(), (200, 30)) as (app, pilot):
         app.follower.trouble = "Pod web/broken cannot be shown: ZeroDivisionError"
         app.show_changes(is_changed=True)
@@ -167,7 +169,7 @@ async def test_what_spoils_a_view_is_named_in_the_top_bar(make_app: MakeApp, mon
         assert "✖ Pod web/broken cannot be shown: ZeroDivisionError" in lines_of(app)[0]
 
 
-async def test_refresh_has_the_source_try_again(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_refresh_makes_the_source_try_again(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     refreshed: list[str] = []
     monkeypatch.setattr(FleetSource, "refresh", lambda self: refreshed.append(self.title))
     async with running(make_app(), SIZE) as (_, pilot):

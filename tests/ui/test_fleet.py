@@ -1,4 +1,4 @@
-"""The Fleet screen: clusters that tell of themselves, enter, :fleet and q."""
+"""The Fleet screen: rows of clusters, enter, :fleet and q."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = ("prod", "stage", HOSTILE)
 
 
 class ToldFleet(Fleet):
-    """A fleet without processes: the test gives their output."""
+    """A fleet without processes: the test supplies their output."""
 
     def __init__(self) -> None:
         super().__init__({name: ["false"] for name in NAMES})
@@ -63,7 +63,7 @@ def fleet_app(fleet: ToldFleet, source: Source | None = None, *, begins_with_fle
                   fleet_of=lambda: fleet, begins_with_fleet=begins_with_fleet)  # fmt: skip
 
 
-async def test_enter_goes_into_a_cluster_and_q_returns(app: KarptuiApp, fleet: ToldFleet) -> None:
+async def test_enter_opens_a_cluster_and_q_returns(app: KarptuiApp, fleet: ToldFleet) -> None:
     async with running(app, (120, 30)) as (_, pilot):
         assert fleet.is_running
         front(app, FleetScreen)
@@ -86,12 +86,12 @@ async def test_enter_goes_into_a_cluster_and_q_returns(app: KarptuiApp, fleet: T
         assert "ip-10-0-" in screen_text(app)
         await press(pilot, "q")
         front(app, FleetScreen)
-        assert app.follower.source is None, "the fleet follows clusters in processes only"
+        assert app.follower.source is None, "the app itself follows no cluster while it shows the fleet"
         await pilot.press("q")
     assert not fleet.is_running
 
 
-async def test_the_command_opens_all_clusters_over_the_one_that_is_followed(fleet: ToldFleet) -> None:
+async def test_the_fleet_command_opens_all_clusters_and_q_returns_to_the_followed_one(fleet: ToldFleet) -> None:
     app = fleet_app(fleet, StillDemo(FrozenClock(NOW_NS)))
     async with running(app, (80, 24)) as (_, pilot):
         assert not fleet.is_running
@@ -120,7 +120,7 @@ async def test_keys_of_other_screens_work_without_a_cluster(app: KarptuiApp) -> 
 @pytest.mark.parametrize(
     ("fleet_of", "message"), [(None, "there is only one cluster here"), (SourceError("no contexts"), "no contexts")]
 )
-async def test_without_clusters_the_command_says_why(fleet_of: SourceError | None, message: str) -> None:
+async def test_the_fleet_command_without_clusters_gives_the_reason(fleet_of: SourceError | None, message: str) -> None:
     def refuse() -> Fleet:
         assert fleet_of is not None
         raise fleet_of

@@ -1,4 +1,4 @@
-"""What becomes of the cluster: charts above commands, beside scenarios, on story E."""
+"""The Forward screen: charts above commands, and scenarios side by side, on story E."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.ui.stage import pressing
 
 
 def marked(app: KarptuiApp) -> str:
-    """Return the line that says how the cluster is at one instant."""
+    """Return the line about the cluster at the marked instant."""
     return next(line for line in screen_text(app).splitlines() if "cursor" in line)
 
 
-async def test_the_row_under_the_cursor_is_the_instant_of_the_charts(app: KarptuiApp) -> None:
+async def test_the_cursor_moves_the_marked_instant_of_the_charts(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("colon", *"forward", "enter")(pilot)
         assert isinstance(app.screen, ForwardScreen)
@@ -32,7 +32,7 @@ async def test_the_row_under_the_cursor_is_the_instant_of_the_charts(app: Karptu
         assert isinstance(app.screen, NodeDetailScreen)
 
 
-async def test_a_remedy_is_played_beside_the_cluster_as_it_is(app: KarptuiApp) -> None:
+async def test_a_remedy_is_compared_with_the_unedited_cluster(app: KarptuiApp) -> None:
     async with app.run_test(size=(160, 40)) as pilot:
         await pressing("6", "r", "F")(pilot)
         assert isinstance(app.screen, ForwardScreen)
@@ -48,7 +48,7 @@ async def test_a_remedy_is_played_beside_the_cluster_as_it_is(app: KarptuiApp) -
         assert "## Karpenter on own pool for these pods" in screen_text(app)
 
 
-async def test_span_and_seeds_are_chosen_by_keys(app: KarptuiApp) -> None:
+async def test_keys_select_time_span_and_seeds(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("F", "z")(pilot)
         assert "Forward ─ 24h" in screen_text(app)
@@ -91,7 +91,7 @@ async def test_a_row_opens_the_cluster_at_that_moment_on_every_screen(app: Karpt
         assert app.current_mode == "pools"
 
 
-async def test_a_moment_may_be_played_on_from_and_nothing_of_it_fetched(app: KarptuiApp) -> None:
+async def test_a_forecast_can_start_at_a_forecast_moment_whose_objects_cannot_be_fetched(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("F", "enter", "y")(pilot)
         assert "exists only in the forecast: no API server has it" in screen_text(app)
@@ -110,6 +110,6 @@ async def test_a_moment_may_be_played_on_from_and_nothing_of_it_fetched(app: Kar
 
 
 @pytest.mark.parametrize("text", ["", "soon", "1h 0", "1h 101", "1h 2 3", "32d 1", "0s", "1h many"])
-def test_a_span_that_is_none_is_refused(text: str) -> None:
+def test_an_invalid_time_span_is_refused(text: str) -> None:
     assert fault_of(text)
     assert not fault_of("36h 10")

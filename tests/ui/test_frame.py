@@ -24,10 +24,10 @@ from tests.ui.stage import press, running, settled
 
 SIZE = (120, 40)
 POLL_SECONDS = 0.5
-"""Longer than a pilot waits for what comes soon, so that time passes where a test lets it."""
+"""Longer than a pilot waits, so that polls happen only while a test sleeps."""
 
 
-async def test_keys_tabs_footer_commands_and_palette_go_to_screens(make_app: MakeApp) -> None:
+async def test_keys_tabs_footer_commands_and_palette_open_screens(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("4")
         assert isinstance(app.screen, PodsScreen)
@@ -70,7 +70,9 @@ async def test_keys_tabs_footer_commands_and_palette_go_to_screens(make_app: Mak
 
 
 @pytest.mark.parametrize("times", [1, 2])
-async def test_a_screen_is_drawn_once_composed(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+async def test_a_screen_is_first_drawn_completely(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         for _ in range(times - 1):
             await pilot.press("4", "1")
@@ -88,7 +90,7 @@ async def test_a_screen_is_drawn_once_composed(make_app: MakeApp, monkeypatch: p
         assert "aws-node-00x" in text
 
 
-async def test_lines_come_back_complete_and_say_what_is_wrong(make_app: MakeApp) -> None:
+async def test_input_lines_have_history_completion_and_error_messages(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         for text in ("one", "two"):
             await pilot.press("slash", "ctrl+u", *text, "enter")
@@ -129,7 +131,7 @@ async def test_lines_come_back_complete_and_say_what_is_wrong(make_app: MakeApp)
         await pilot.press("y", "escape")
 
 
-async def test_help_is_made_from_the_bindings_and_begins_with_those_of_the_screen(make_app: MakeApp) -> None:
+async def test_help_lists_the_bindings_and_begins_with_the_screens_own(make_app: MakeApp) -> None:
     async with running(make_app(), (80, 300)) as (app, pilot):
         await pilot.press("question_mark")
         assert isinstance(app.screen, HelpScreen)
@@ -154,11 +156,13 @@ async def test_help_is_made_from_the_bindings_and_begins_with_those_of_the_scree
         assert isinstance(app.screen, NodesScreen)
 
 
-async def test_the_theme_is_picked_beginning_with_the_present_one(make_app: MakeApp) -> None:
+async def test_the_theme_dialog_begins_at_the_current_theme(make_app: MakeApp) -> None:
     async with running(make_app(theme="textual-light"), (80, 24)) as (app, pilot):
         app.run_command("theme")
         await pilot.pause()
-        assert "textual-light" in screen_text(app), "the cursor is in view, and the last line is none of a cut list"
+        assert "textual-light" in screen_text(app), (
+            "the cursor is visible, and the list is not cut off at its last line"
+        )
         await pilot.press("enter")
         assert app.theme == "textual-light"
         app.run_command("theme")
@@ -179,7 +183,7 @@ async def test_a_changed_keymap_and_an_unknown_theme(make_app: MakeApp) -> None:
         assert "every column; ← → scroll, w goes back" in screen_text(app)
 
 
-async def test_q_goes_back_then_quits_and_ends_the_source(make_app: MakeApp) -> None:
+async def test_q_goes_back_then_quits_and_stops_the_source(make_app: MakeApp) -> None:
     source = FleetSource(a_fleet())
     app = make_app(source=source)
     async with running(app, SIZE) as (_, pilot):
@@ -218,7 +222,7 @@ async def test_another_context(make_app: MakeApp) -> None:
         assert "kind-dev" in lines_of(app)[0]
 
 
-async def test_a_narrow_terminal_keeps_banner_and_clock_help_and_quit(make_app: MakeApp) -> None:
+async def test_a_narrow_terminal_still_shows_banner_clock_help_and_quit(make_app: MakeApp) -> None:
     contexts = {"prod-*": ContextSettings(Banner.CAUTION, "PRODUCTION")}
     async with make_app(contexts=contexts).run_test(size=(40, 24)) as pilot:
         lines = lines_of(await settled(pilot))
@@ -255,14 +259,14 @@ async def test_a_large_cluster_is_updated_in_a_thread(make_app: MakeApp, monkeyp
         assert "88 pods" in screen_text(app)
         source.mailbox.put(Kind.POD, {"gitlab/runner-9d0aa": None})
         await asyncio.sleep(2 * POLL_SECONDS)
-        assert source.mailbox.waiting == 1, "it rests"
+        assert source.mailbox.waiting == 1, "updates are paused"
         source.mailbox.report(status(Kind.POD, Phase.STALE))
         await asyncio.sleep(POLL_SECONDS)
         await pilot.pause()
-        assert source.mailbox.waiting == 0, "news does not wait"
+        assert source.mailbox.waiting == 0, "new objects are not delayed"
 
 
-async def test_behind_the_help_the_screen_rests(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_screen_behind_the_help_is_not_redrawn(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     fleet = a_fleet()
     source = FleetSource(fleet)
     async with running(make_app(source=source), SIZE) as (app, pilot):
@@ -287,7 +291,7 @@ async def test_behind_the_help_the_screen_rests(make_app: MakeApp, monkeypatch: 
         assert "12 nodes" in screen_text(app)
 
 
-async def test_what_was_said_goes_with_the_next_key(make_app: MakeApp) -> None:
+async def test_a_message_disappears_with_the_next_key(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         assert isinstance(app.screen, NodesScreen)
         for keys in (["down"], ["down", "up"], ["slash", "escape"], ["space"]):

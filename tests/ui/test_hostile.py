@@ -1,4 +1,4 @@
-"""Names with markup, escape sequences, overrides and wide characters, through every screen."""
+"""Names with markup, escape sequences, direction overrides and wide characters on every screen."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ HOSTILE = (
     "\ud800",
     "x" * 20_000,
 )
-"""Texts of a kind are one: a fault that any of them shows fails the test."""
+"""Hostile texts; those of one kind are joined, because the fault of any of them fails the test."""
 
 
 def hostile_fleet(text: str) -> Fleet:
-    """Return a cluster in which everything that can be text is this text."""
+    """Return a cluster with this text in every text field."""
     fleet = Fleet()
     labels = {
         karpenter_labels.NODEPOOL: text, karpenter_labels.INSTANCE_TYPE: text, karpenter_labels.ZONE: text, text: text,
@@ -61,7 +61,7 @@ def hostile_fleet(text: str) -> Fleet:
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-async def test_nothing_from_the_cluster_steers_the_terminal(make_app: MakeApp, text: str) -> None:
+async def test_text_from_the_cluster_is_shown_without_control_characters(make_app: MakeApp, text: str) -> None:
     source = FleetSource(hostile_fleet(text), title=text)
     async with running(make_app(source=source), (120, 30)) as (app, pilot):
         assert source.mailbox is not None

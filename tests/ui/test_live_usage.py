@@ -1,4 +1,4 @@
-"""Live usage on the screen: beside requests, with its age, and only while it is looked at."""
+"""Live usage on screens: next to requests, with its age, and fetched only while it is visible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GIB = 1 << 30
 
 @dataclass
 class Meter:
-    """A source with given usage that counts its requests."""
+    """A source with the given usage that counts requests."""
 
     usage: LiveUsage
     wanted: list[int] = field(default_factory=list)
@@ -32,11 +32,11 @@ class Meter:
         """Do nothing."""
 
     def stop(self) -> None:
-        """Nothing has begun."""
+        """Do nothing, as nothing was started."""
 
 
 def measured() -> LiveUsage:
-    """Return measurements of the fleet's nodes and pods, some of them twice."""
+    """Return measurements of the fleet's nodes and pods; some have two."""
     fleet = a_fleet()
     nodes = {
         name: first_seen(Sample(NOW_NS - 75 * SECOND, 900 + 317 * at, (3 + 2 * at) * GIB))
@@ -50,7 +50,7 @@ def measured() -> LiveUsage:
     return LiveUsage(nodes=nodes, pods=pods, read_at_ns=NOW_NS - 18 * SECOND, window_ns=15 * SECOND, is_asked=True)
 
 
-async def test_it_is_asked_for_only_while_it_is_looked_at(make_app: MakeApp) -> None:
+async def test_usage_is_requested_only_while_it_is_visible(make_app: MakeApp) -> None:
     meter = Meter(LiveUsage(is_asked=True))
     app = make_app(usage=meter)
     async with running(app, (120, 40)) as (_, pilot):
@@ -64,7 +64,7 @@ async def test_it_is_asked_for_only_while_it_is_looked_at(make_app: MakeApp) -> 
         assert len(meter.wanted) > before
 
 
-async def test_what_is_measured_meanwhile_is_taken_over(make_app: MakeApp) -> None:
+async def test_new_measurements_are_shown(make_app: MakeApp) -> None:
     meter = Meter(LiveUsage(is_asked=True, sentence="live usage is not known: no [bold]metrics-server"))
     app = make_app(usage=meter, screen="pods")
     async with running(app, (120, 40)) as (_, pilot):

@@ -40,7 +40,7 @@ def bar(app: KarptuiApp) -> str:
     return lines_of(app)[0]
 
 
-async def test_the_top_bar_sums_up_what_is_marked_or_left_by_a_filter(make_app: MakeApp) -> None:
+async def test_the_top_bar_sums_marked_or_filtered_nodes(make_app: MakeApp) -> None:
     async with running(make_app(), (200, 40)) as (app, pilot):
         whole = bar(app)
         assert "11 nodes  +2 starting  " in whole
@@ -61,7 +61,7 @@ async def test_the_top_bar_sums_up_what_is_marked_or_left_by_a_filter(make_app: 
         assert bar(app) == whole
 
 
-async def test_keys_sort_filter_and_release_and_a_bad_filter_leaves_the_rows(make_app: MakeApp) -> None:
+async def test_keys_sort_and_filter_and_an_invalid_filter_keeps_the_rows(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("S")
         assert names(app)[0] == "ip-10-0-44-2"
@@ -103,7 +103,9 @@ def told(app: KarptuiApp) -> str:
 
 
 @pytest.mark.parametrize(("size", "lines"), [((80, 24), 3), ((120, 40), 2), ((200, 60), 2)])
-async def test_the_line_tells_columns_without_room(make_app: MakeApp, size: tuple[int, int], lines: int) -> None:
+async def test_the_info_line_shows_columns_that_do_not_fit(
+    make_app: MakeApp, size: tuple[int, int], lines: int
+) -> None:
     async with running(make_app(), size) as (app, pilot):
         await pilot.press("end")
         drawn = {heading.title for heading in app.screen.query_one(RowTable).layout_columns}
@@ -115,7 +117,7 @@ async def test_the_line_tells_columns_without_room(make_app: MakeApp, size: tupl
         assert "amd64" not in told(app)
 
 
-async def test_nodes_and_claims_open_and_escape_comes_back(make_app: MakeApp) -> None:
+async def test_nodes_and_claims_open_and_escape_returns(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press(*["down"] * 3, "enter")
         assert isinstance(app.screen, NodeDetailScreen)
@@ -152,7 +154,7 @@ async def test_nodes_and_claims_open_and_escape_comes_back(make_app: MakeApp) ->
         assert "general-x7k2p" in screen_text(app)
 
 
-async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp) -> None:
+async def test_with_few_pods_the_facts_are_higher(make_app: MakeApp) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         for size, downs in product((SIZE, (200, 60)), (3, 2)):
             await pilot.resize_terminal(*size)
@@ -165,7 +167,7 @@ async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp) -> None
             await pilot.press("escape")
 
 
-async def test_tab_goes_to_the_facts_which_scroll_with_the_keys_of_tables(make_app: MakeApp) -> None:
+async def test_tab_focuses_the_facts_which_scroll_with_the_table_keys(make_app: MakeApp) -> None:
     async with running(make_app(), (80, 24)) as (app, pilot):
         await pilot.press(*["down"] * 3, "enter")
         assert "tab Facts" in screen_text(app)
@@ -179,7 +181,7 @@ async def test_tab_goes_to_the_facts_which_scroll_with_the_keys_of_tables(make_a
         assert app.screen.query_one(RowTable).has_focus
 
 
-async def test_a_node_that_goes_while_it_is_looked_at_stays_and_says_so(make_app: MakeApp) -> None:
+async def test_the_detail_of_a_removed_node_stays_open_with_a_note(make_app: MakeApp) -> None:
     fleet = a_fleet()
     source = FleetSource(fleet)
     async with running(make_app(source=source), SIZE) as (app, pilot):
@@ -195,7 +197,7 @@ async def test_a_node_that_goes_while_it_is_looked_at_stays_and_says_so(make_app
         assert "Nodes [12]" in screen_text(app)
 
 
-async def test_keys_for_one_object(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_keys_copy_and_show_one_object(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         copied: list[str] = []
         monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
@@ -216,7 +218,7 @@ async def test_keys_for_one_object(make_app: MakeApp, monkeypatch: pytest.Monkey
         assert "node=ip-10-0-8-41" in screen_text(app)
 
 
-async def test_settings_decide_how_the_screen_starts(make_app: MakeApp) -> None:
+async def test_settings_apply_to_the_first_screen(make_app: MakeApp) -> None:
     given = {"node_sort": "mem=dsc", "extra_labels": ("team",), "node_selector": "team=web", "wide": True}
     async with running(make_app(**given), (230, 40)) as (app, _):
         assert "MEM↓" in screen_text(app)
@@ -225,7 +227,7 @@ async def test_settings_decide_how_the_screen_starts(make_app: MakeApp) -> None:
         assert "EXPIRES" in screen_text(app)
 
 
-async def test_no_finding_of_the_demo_is_cut_in_a_small_terminal() -> None:
+async def test_no_finding_of_the_demo_is_shortened_in_a_small_terminal() -> None:
     app = demo_app(FrozenClock(NOW_NS))
     async with running(app, (80, 24)) as (_, pilot):
         findings = app.session.verdict(NOW_NS)
@@ -249,7 +251,7 @@ def verdict_of(app: KarptuiApp) -> list[str]:
 
 
 def without_tails(app: KarptuiApp) -> list[str]:
-    """Return what the verdict on the screen says, without blanks, marks, money and keys."""
+    """Return the texts of the verdict on the screen, without blanks, marks, costs and keys."""
     drawn = verdict_of(app)
     assert all(len(line) < app.size.width for line in drawn)
     heads = [
@@ -259,7 +261,7 @@ def without_tails(app: KarptuiApp) -> list[str]:
     return ["".join(line[3:].split()) for line in heads]
 
 
-async def test_rows_are_saved_as_they_stand(make_app: MakeApp, tmp_path: Path) -> None:
+async def test_rows_are_saved_as_shown(make_app: MakeApp, tmp_path: Path) -> None:
     async with running(make_app(), SIZE) as (app, pilot):
         await pilot.press("slash", *"pool=trino", "enter", "ctrl+s")
         assert ": save karptui-nodes-20261124-120007.csv" in screen_text(app)
@@ -292,7 +294,9 @@ async def test_rows_are_saved_as_they_stand(make_app: MakeApp, tmp_path: Path) -
     assert (tmp_path / "nodes.txt").read_text().startswith("NAME")
 
 
-async def test_screenshots_replace_nothing(make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_screenshot_replaces_no_file(
+    make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     async with running(make_app(), SIZE) as (app, pilot):
         await press(pilot, "colon", *"screenshot", "enter")
@@ -301,7 +305,9 @@ async def test_screenshots_replace_nothing(make_app: MakeApp, tmp_path: Path, mo
         app.run_command("screenshot")
         await settled(pilot)
         second = tmp_path / f"{picture.stem}-2.svg"
-        assert f"the screen is saved to {second.name}" in screen_text(app), "the clock of a snapshot stands still"
+        assert f"the screen is saved to {second.name}" in screen_text(app), (
+            "the clock is frozen, so the second name needs a number"
+        )
         second.unlink()
         there = picture.read_text()
         for typed, sentence in (

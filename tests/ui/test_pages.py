@@ -1,4 +1,4 @@
-"""Pages of docs with keys and the text they lead to: the keys are pressed on the demo, and the text is read."""
+"""Pages of docs with keys and expected texts: the test presses the keys on the demo and looks for the texts."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ DOCS: Final = Path(__file__).parents[2] / "docs"
 WIDE: Final = (120, 40)
 SMALL: Final = (80, 24)
 ABOVE_SMALL: Final = "## At 80 by 24"
-"""Above the rows that differ in a small terminal."""
+"""Heading of the rows that differ in a small terminal."""
 KEYS: Final = {"←": "left", "→": "right", "↓": "down", "↑": "up", "/": "slash"}
-"""Keys that are written differently from their names."""
+"""Textual's names of keys that the pages write as symbols."""
 
 
 def cells_of(text: str) -> Iterator[list[str]]:
@@ -37,20 +37,20 @@ def cells_of(text: str) -> Iterator[list[str]]:
 
 
 def keys_of(cell: str) -> tuple[str, ...]:
-    """Return the keys that a cell names; a filter such as `/gpu` is typed letter by letter."""
+    """Return the keys in a cell; a filter such as `/gpu` is typed letter by letter."""
     written = re.findall(r"`([^`]+)`", cell)
     return tuple(KEYS.get(key, key) for item in written for key in (item if item[0] == "/" else [item]))
 
 
 def read(lines: list[str]) -> str:
-    """Return the text on the screen and on each half of it, with sentences of several lines in one."""
+    """Return the text of the screen and of each half, with wrapped lines joined."""
     halves = [line.partition("│") for line in lines]
     texts = (lines, [left for left, _, _ in halves], [right for _, _, right in halves])
     return "\n".join(" ".join(" ".join(text).split()) for text in texts)
 
 
 class Row(NamedTuple):
-    """A row of a page: keys pressed on the first screen, and texts that they lead to."""
+    """A row of a page: keys to press on the first screen, and the expected texts."""
 
     number: int
     is_large: bool
@@ -83,14 +83,14 @@ QUESTIONS: Final = Page("by-question.md", "`([^`]+)`", texts_at=4)
 
 
 @pytest.mark.parametrize(("page", "most_keys"), [(PAINS, 20), (QUESTIONS, 3)], ids=["pains", "questions"])
-def test_a_page_has_twenty_five_rows_with_texts_and_few_keys(page: Page, most_keys: int) -> None:
+def test_a_page_has_25_rows_with_texts_and_few_keys(page: Page, most_keys: int) -> None:
     for rows in page.at.values():
         assert list(rows) == list(range(1, 26))
         assert all(row.texts and len(row.keys) <= most_keys for row in rows.values())
 
 
 class SyncingSource(FleetSource):
-    """A large cluster that has loaded some of its pods."""
+    """A large cluster whose pods are partly loaded."""
 
     def start(self, mailbox: Mailbox) -> None:
         super().start(mailbox)
@@ -98,7 +98,7 @@ class SyncingSource(FleetSource):
 
 
 def in_rounds(rows: Iterable[Row]) -> list[list[Row]]:
-    """Return rows in rounds; in a round, keys move the cursor or the order of each screen once at most."""
+    """Return rows in rounds; a round changes the cursor or sort order of each screen at most once."""
     rounds: list[tuple[list[Row], set[tuple[str, ...]]]] = []
     for row in sorted(rows, key=lambda row: len(row.keys) > 1):
         screen = row.keys[:1] if row.keys and row.keys[0].isdigit() else ()
@@ -122,11 +122,11 @@ PLAYED: Final = {
     "questions-120x40": (WIDE, in_rounds(only_wide(QUESTIONS))),
     "questions-80x24": (SMALL, in_rounds(QUESTIONS.at[SMALL].values())),
 }
-"""A row that has the same keys and texts in both terminals is played in the small one."""
+"""A row with the same keys and texts for both terminal sizes is tested only in the small terminal."""
 
 
 @pytest.mark.parametrize("played", PLAYED)
-async def test_the_keys_of_a_row_lead_to_its_texts(played: str) -> None:
+async def test_the_keys_of_a_row_show_its_texts(played: str) -> None:
     clock, (size, rounds) = FrozenClock(NOW_NS), PLAYED[played]
     missing = []
     for rows in rounds:
@@ -139,7 +139,7 @@ async def test_the_keys_of_a_row_lead_to_its_texts(played: str) -> None:
 
 
 async def missing_texts(app: KarptuiApp, rows: Sequence[Row], size: tuple[int, int]) -> list[str]:
-    """Press the keys of rows one after the other, each on Nodes; return what was read instead of their texts."""
+    """Press each row's keys, beginning on Nodes, and return the screens that lack its texts."""
     missing = []
     async with running(app, size) as (_, pilot):
         for row in rows:
@@ -152,7 +152,7 @@ async def missing_texts(app: KarptuiApp, rows: Sequence[Row], size: tuple[int, i
 
 
 async def back_to_nodes(app: KarptuiApp, pilot: Pilot[Any]) -> None:
-    """Close what is open, clear the filter, and open Nodes, as the page says."""
+    """Close dialogs, clear the filter and open Nodes, as the page describes."""
     while len(app.screen_stack) > 1:
         await pilot.press("escape")
     await press(pilot, "escape", "1", "escape")
@@ -161,7 +161,7 @@ async def back_to_nodes(app: KarptuiApp, pilot: Pilot[Any]) -> None:
 class Step(NamedTuple):
     keys: tuple[str, ...]
     in_all: int
-    """The keys up to here, as the page counts them."""
+    """Number of keys up to this step, as given by the page."""
     texts: tuple[str, ...]
 
 
@@ -178,7 +178,7 @@ STORIES: Final = {part[0]: steps_of(part) for part in (DOCS / "stories.md").read
 PLAN: Final = {"plan": steps_of((DOCS / "plan.md").read_text())}
 
 
-def test_the_five_stories_are_tours_with_their_keys_counted() -> None:
+def test_the_five_stories_are_tours_with_correct_key_counts() -> None:
     assert list(STORIES) == ["A", "B", "C", "D", "E"]
     keys = {name.lower(): tuple(key for step in steps for key in step.keys) for name, steps in STORIES.items()}
     tours = {letter: tuple(KEYS.get(key, key) for key in tour.keys) for letter, tour in TOURS.items()}
@@ -191,8 +191,8 @@ def test_the_five_stories_are_tours_with_their_keys_counted() -> None:
 
 
 @pytest.mark.parametrize("story", STORIES | PLAN)
-async def test_the_keys_of_a_story_lead_to_its_texts(story: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulate only the hours that the plan's texts mention."""
+async def test_the_keys_of_a_story_show_its_texts(story: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forecast only the hours that the plan's texts mention."""
     monkeypatch.setattr("karptui.screens.forward.HORIZONS_NS", (2700 * 10**9,))
     app = make_app()
     app.tour = tour = Tour(TOURS[story.lower()]) if story in STORIES else None

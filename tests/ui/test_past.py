@@ -35,7 +35,7 @@ from tests.ui.stage import an_app, column, front, history_app, running, settled,
 
 SECONDS = 60
 pressing = partial(stage.pressing, is_analysed=False)
-"""What keeps nodes is nothing to the past."""
+"""These tests need no analysis of blockers."""
 MINUTES = 6
 
 
@@ -52,7 +52,7 @@ MARKS = (
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a history of the demo from 14:00:00 to 14:01:00, with three marks."""
+    """Record the demo from 14:00:00 to 14:01:00 with three marks, and return the path."""
     path = demo_history(tmp_path_factory, SECONDS)
     write_marks(path, MARKS)
     return path
@@ -60,21 +60,21 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def app(path: Path) -> KarptuiApp:
-    """Return the app over the file of a history; its end is the present."""
+    """Return the app over a history file; the end of the history counts as the present."""
     snapshot = SnapshotReader().read([path], keeps_manifests=True)
     source = SnapshotSource(snapshot)
     return an_app(source, clock=FrozenClock(snapshot.captured_at_ns), evidence=evidence_source(source, Config()))
 
 
 class StillTap(HistoryTap):
-    """A tap that records nothing: the file is there already."""
+    """A tap that records nothing, because the history file already exists."""
 
     def start(self, *_: object) -> None:
         """Do nothing."""
 
 
 def following(path: Path, source: Source | None = None) -> KarptuiApp:
-    """Return the app over a cluster whose history is in a file; it is 14:02:00."""
+    """Return the app over a live cluster with a recorded history, at 14:02:00."""
     clock = FrozenClock(at(120))
     return an_app(source or StorySource(), clock=clock, evidence=story_evidence(),
                   tap_of=lambda _: StillTap(path, "prod", clock, Limits()))  # fmt: skip
@@ -94,7 +94,7 @@ def moment_ns(app: KarptuiApp) -> int:
     return app.moments.shown.at_ns
 
 
-async def test_the_top_bar_tells_the_past_from_the_present(app: KarptuiApp) -> None:
+async def test_the_top_bar_marks_a_past_moment(app: KarptuiApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pressing("1")(pilot)
         present = top_line(app)
@@ -110,7 +110,7 @@ async def test_the_top_bar_tells_the_past_from_the_present(app: KarptuiApp) -> N
         assert "Earlier" not in screen_text(app).splitlines()[-1]
 
 
-async def test_brackets_braces_and_times_go_through_a_history(app: KarptuiApp) -> None:
+async def test_brackets_braces_and_times_select_a_moment(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("right_square_bracket")(pilot)
         assert "this is the newest recorded moment" in notice(app)
@@ -195,7 +195,7 @@ async def test_details_forecasts_and_what_ifs_of_a_moment(app: KarptuiApp, monke
         assert "Edit" in screen_text(app)
 
 
-async def test_the_followed_cluster_goes_on_and_a_pause_of_its_recording_is_told(path: Path) -> None:
+async def test_the_cluster_is_followed_during_past_moments_and_recording_gaps_are_shown(path: Path) -> None:
     app = following(path)
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("1")(pilot)
@@ -212,7 +212,7 @@ async def test_the_followed_cluster_goes_on_and_a_pause_of_its_recording_is_told
         assert "nothing is recorded at 14:01:30Z: this is the last moment before it" in notice(app)
 
 
-async def test_a_cluster_without_a_history_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_cluster_without_a_history_gives_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     app = an_app(StorySource(), clock=FrozenClock(NOW_NS), evidence=story_evidence())
     async with app.run_test(size=(120, 40)) as pilot:
@@ -231,7 +231,7 @@ async def test_a_cluster_without_a_history_says_so(monkeypatch: pytest.MonkeyPat
             assert "no history of this cluster is recorded" in notice(app)
 
 
-async def test_a_recording_of_one_moment_and_a_damaged_history_say_so(tmp_path: Path) -> None:
+async def test_a_recording_of_one_moment_or_a_damaged_history_gives_a_message(tmp_path: Path) -> None:
     (tmp_path / "cluster.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
     (tmp_path / "h.karptui").write_bytes(b"damaged")
     one_moment = SnapshotSource(SnapshotReader().read([tmp_path / "cluster.json"]))
@@ -245,7 +245,7 @@ async def test_a_recording_of_one_moment_and_a_damaged_history_say_so(tmp_path: 
             assert app.moments.shown is None
 
 
-async def test_the_first_start_says_that_a_history_is_recorded_and_later_ones_do_not(path: Path) -> None:
+async def test_only_the_first_start_mentions_that_a_history_is_recorded(path: Path) -> None:
     texts = []
     for _ in range(2):
         app = an_app(StorySource(), clock=FrozenClock(at(120)), evidence=story_evidence(),
@@ -257,7 +257,7 @@ async def test_the_first_start_says_that_a_history_is_recorded_and_later_ones_do
     assert ["history = false turns it off" in text for text in texts] == [True, False]
 
 
-async def test_why_the_history_is_not_recorded_is_told_once(path: Path) -> None:
+async def test_the_reason_for_not_recording_is_shown_once(path: Path) -> None:
     app = following(path)
     async with app.run_test(size=(160, 30)) as pilot:
         await pressing()(pilot)
@@ -294,7 +294,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-async def test_sums_rows_charts_and_the_share_of_right_predictions(history: Path) -> None:
+async def test_history_shows_sums_rows_charts_and_the_share_of_true_predictions(history: Path) -> None:
     app = history_app(history)
     async with running(app, (190, 50), is_analysed=False) as (_, pilot):
         app.run_command("history")
@@ -309,7 +309,7 @@ async def test_sums_rows_charts_and_the_share_of_right_predictions(history: Path
         assert cost.lines[0].values == (2.0, 4.0, 6.0, 8.0, 10.0)
         assert cpu is not None
         assert cpu.lines[0].values == pytest.approx((10.0, 20.0, 30.0, 40.0, 50.0))
-        assert not screen.charts[2].display, "nothing is known about memory"
+        assert not screen.charts[2].display, "the history has no memory usage"
         app.run_command("filter pool=batch")
         await worked(pilot, is_analysed=False)
         assert screen.current.pool == "batch"
@@ -327,7 +327,7 @@ def edited_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return demo_history(tmp_path_factory, 200)
 
 
-async def test_changes_of_a_recorded_time_lead_to_objects_and_gone_nodes(edited_history: Path) -> None:
+async def test_changes_of_a_recorded_period_open_objects_and_removed_nodes(edited_history: Path) -> None:
     app = history_app(edited_history)
     async with running(app, (140, 30), is_analysed=False) as (_, pilot):
         app.run_command("changes yesterday")

@@ -1,4 +1,4 @@
-"""Pending pods on the screen: the story of the memory that is short, the wildcard that is none, and the silent ones."""
+"""The Pending screen: too little memory, a value that is no wildcard, and pods without a message."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MakeStory = Callable[..., KarptuiApp]
 
 @pytest.fixture
 def make_story(folder: Path) -> MakeStory:
-    """Return what makes the app over stories B and D."""
+    """Return a function that creates the app over stories B and D."""
 
     def make(document: dict[str, Any] | None = None, **given: Any) -> KarptuiApp:
         snapshot = story_snapshot(folder, document)
@@ -50,7 +50,7 @@ def cell_text(app: KarptuiApp, name: str) -> str:
     return str(app.screen.query_one(name, Static).content)
 
 
-async def test_story_d_is_explained_with_nodes_and_changes_that_open(make_story: MakeStory) -> None:
+async def test_story_d_shows_nodes_and_remedies_that_open(make_story: MakeStory) -> None:
     async with running(make_story(), (160, 50)) as (app, pilot):
         await press(pilot, "down", "enter")
         assert isinstance(app.screen, PendingDetailScreen)
@@ -79,7 +79,7 @@ async def test_story_d_is_explained_with_nodes_and_changes_that_open(make_story:
         assert "VM_MEMORY_OVERHEAD_PERCENT" in screen_text(app)
 
 
-async def test_e_explains_whatever_is_under_the_cursor(make_story: MakeStory) -> None:
+async def test_e_explains_the_object_under_the_cursor(make_story: MakeStory) -> None:
     async with running(make_story(), (120, 40)) as (app, pilot):
         for keys, screen in (
             (("2", "e"), PoolDetailScreen),
@@ -96,7 +96,7 @@ async def test_e_explains_whatever_is_under_the_cursor(make_story: MakeStory) ->
             assert "this is already the explanation; esc goes back" in screen_text(app)
 
 
-async def test_nothing_from_the_cluster_steers_the_terminal(make_story: MakeStory) -> None:
+async def test_messages_are_shown_without_control_characters(make_story: MakeStory) -> None:
     text = "\x1b[2J\x1b]0;owned\x07[bold red]x[/]\u202egnp.exe節點節點"
     async with running(make_story(hostile_document(text)), (120, 40)) as (app, pilot):
         frames = [screen_text(app)]

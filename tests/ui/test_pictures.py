@@ -35,9 +35,9 @@ from tests.ui.whatif.bench import prepare
 
 _KEYS: Final = {" ": "space"}
 _DUPLICATE: Final = "s", "down", "down", "enter"
-"""Keys in the what-if that duplicate the shown scenario."""
+"""Keys that duplicate the shown scenario in the what-if."""
 MAIN: Final = frozenset(["nodes", "pools", "pending", "forward", "whatif"])
-"""Screens pictured in three sizes and two themes: of each kind one, lists, a chart and panes."""
+"""Screens pictured in three sizes and two themes: one of each kind (lists, a chart, panes)."""
 SMALL: Final = frozenset(["node", "pool", "pending-pod", "blockers", "next", "advice", "verdict"])
 """Screens pictured in a small terminal too."""
 
@@ -52,7 +52,7 @@ def story_e() -> KarptuiApp:
 
 
 def unsolved() -> KarptuiApp:
-    """Return the app over pods that no NodePool takes."""
+    """Return the app over pods that match no NodePool."""
     with TemporaryDirectory() as folder:
         return small_app(Path(folder))
 
@@ -63,7 +63,7 @@ def run(command: str) -> tuple[str, ...]:
 
 
 class Walk(NamedTuple):
-    """Screens in the order of the walk, each with the keys that lead to it from the screen before."""
+    """Screens in the order of the walk, each with the keys that open it from the previous screen."""
 
     start: Callable[[], KarptuiApp]
     screens: Mapping[str, tuple[str, ...]]
@@ -106,7 +106,7 @@ class ChangedPictures(Protocol):
     """Compares or updates the front screen's pictures and returns the paths of those that differ."""
 
     async def __call__(self, pilot: Pilot[Any], name: str, *looks: tuple[tuple[int, int], str]) -> list[str]:
-        """Take the screen's name, and the sizes and themes of its pictures."""
+        """Compare or update the pictures of the screen with this name, in these sizes and themes."""
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ async def test_screens_look_as_pictured(
 ) -> None:
     prepare(monkeypatch)
     monkeypatch.setattr("karptui.serving.studies.MOST_JOBS", 1)  # a sweep tries its values in order
-    monkeypatch.setattr(EvidenceSource, "want_usage", lambda _: None)  # it arrives in a thread, sooner or later
+    monkeypatch.setattr(EvidenceSource, "want_usage", lambda _: None)  # it arrives from a thread at an unknown time
     changed = []
     async with running(WALKS[walk].start(), PRESSED_AT) as (_, pilot):
         for name, keys in WALKS[walk].screens.items():

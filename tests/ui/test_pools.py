@@ -1,4 +1,4 @@
-"""The Pools screen and the detail of a NodePool: what keys do, and how stories A and C look on them."""
+"""The Pools screen and the detail of a NodePool: keys, and stories A and C."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def app() -> KarptuiApp:
     return an_app(StoryASource(), config=config, clock=FrozenClock(NOW_NS), evidence=EvidenceSource(evidence()))
 
 
-async def test_from_a_pool_to_its_detail_nodes_types_and_budgets(app: KarptuiApp) -> None:
+async def test_a_pool_opens_its_detail_nodes_types_and_budgets(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("enter")(pilot)
         detail = app.screen
@@ -55,7 +55,7 @@ async def test_from_a_pool_to_its_detail_nodes_types_and_budgets(app: KarptuiApp
         assert app.current_mode == "nodes"
 
 
-async def test_only_pools_with_something_wrong(app: KarptuiApp) -> None:
+async def test_a_key_shows_only_pools_with_problems(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("ctrl+z", "c", "y")(pilot)
         await pressing("q")(pilot)
@@ -63,7 +63,7 @@ async def test_only_pools_with_something_wrong(app: KarptuiApp) -> None:
         assert list(app.screen.table.rows.keys) == ["spare", "gpu"]
 
 
-async def test_a_pool_that_is_gone_is_said(app: KarptuiApp) -> None:
+async def test_a_deleted_pool_is_reported(app: KarptuiApp) -> None:
     async with running(app, (120, 40)) as (_, pilot):
         app.push_screen(PoolDetailScreen("nowhere"))
         await settled(pilot)
@@ -71,7 +71,7 @@ async def test_a_pool_that_is_gone_is_said(app: KarptuiApp) -> None:
         assert "there is no NodePool nowhere" in str(app.screen.panel.lines.content)
 
 
-async def test_without_pools_nothing_is_computed() -> None:
+async def test_without_pools_a_text_replaces_the_table() -> None:
     source = InventorySource("shop-eu-1", Inventory())
     app = an_app(source, config=Config(screen="pools"), clock=FrozenClock(NOW_NS))
     async with app.run_test(size=(120, 40)) as pilot:

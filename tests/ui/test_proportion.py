@@ -1,4 +1,4 @@
-"""A proportion between NodePools, asked for on Pools and on Advice, and what becomes of it in the what-if."""
+"""A proportion between NodePools, entered on Pools or Advice, and its edits in the what-if."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MakeApp = Callable[..., KarptuiApp]
 
 
 def document(replicas: int = 12, *, labels: dict[str, str] | None = None) -> dict[str, Any]:
-    """Return story A with a StatefulSet whose pods any of its NodePools could take."""
+    """Return story A with a StatefulSet whose pods match all its NodePools."""
     safe_load: dict[str, Any] = yaml.safe_load(CASE.read_text())
     safe_load["objects"] = [manifest for manifest in safe_load["objects"] if manifest["kind"] != "Pod"]
     labels = labels if labels is not None else {"app": "web"}
@@ -58,7 +58,7 @@ def document(replicas: int = 12, *, labels: dict[str, str] | None = None) -> dic
 
 @pytest.fixture
 def make_app(folder: Path) -> MakeApp:
-    """Return what makes the app over the story."""
+    """Return a function that creates the app over the story."""
 
     def make(screen: str = "pools", **given: Any) -> KarptuiApp:
         path = folder / "story-a.json"
@@ -70,7 +70,7 @@ def make_app(folder: Path) -> MakeApp:
     return make
 
 
-async def test_pools_asks_for_a_proportion_that_can_be_had_and_the_what_if_keeps_it(make_app: MakeApp) -> None:
+async def test_pools_accepts_a_possible_proportion_and_opens_the_what_if(make_app: MakeApp) -> None:
     async with running(make_app(), (160, 60)) as (app, pilot):
         await app.screen.run_action("share_out")
         await settled(pilot)
@@ -95,7 +95,7 @@ async def test_pools_asks_for_a_proportion_that_can_be_had_and_the_what_if_keeps
         assert "shop/web-10, shop/web-3 and 2 more" in text
 
 
-async def test_advice_asks_where_weights_look_like_shares(make_app: MakeApp) -> None:
+async def test_advice_asks_for_a_proportion_if_weights_look_like_shares(make_app: MakeApp) -> None:
     async with running(make_app("advice"), (120, 40)) as (app, pilot):
         await press(pilot, "slash", *"pool-weight-order", "enter")
         await press(pilot, "ctrl+t")
@@ -106,7 +106,7 @@ async def test_advice_asks_where_weights_look_like_shares(make_app: MakeApp) -> 
         assert isinstance(app.screen, WhatIfScreen)
 
 
-async def test_nothing_to_share_out(make_app: MakeApp) -> None:
+async def test_without_pods_no_proportion_is_requested(make_app: MakeApp) -> None:
     async with running(make_app(replicas=0), (120, 40)) as (app, _):
         await app.screen.run_action("share_out")
         assert not isinstance(app.screen, LineScreen)

@@ -1,4 +1,4 @@
-"""The change that reaches a goal: asked for in front of a screen, and opened as a scenario."""
+"""Solve: a goal is entered in a dialog, and the answer opens as a scenario."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def a_pool(name: str, family: str, **template: Any) -> dict[str, Any]:
 
 
 def small_app(folder: Path) -> KarptuiApp:
-    """Return the app over two NodePools without nodes, and pods that neither takes."""
+    """Return the app over two NodePools without nodes, and pods that match neither."""
     document = {
         "karptui": 1,
         "name": "small",
@@ -88,7 +88,7 @@ def typed(text: str) -> tuple[str, ...]:
     return tuple(keys.get(character, character) for character in text)
 
 
-async def test_a_goal_and_its_numbers_are_asked_for_and_the_answer_opens(app: KarptuiApp) -> None:
+async def test_a_goal_and_its_numbers_are_entered_and_the_answer_opens(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("ctrl+t", "S", *typed("pending"), "enter")(pilot)
         await pressing("enter", "ctrl+u", *typed("0"), "enter")(pilot)
@@ -101,7 +101,7 @@ async def test_a_goal_and_its_numbers_are_asked_for_and_the_answer_opens(app: Ka
         assert (asked["goal"], asked["parameters"]["tries"]) == ("pending", "50")
 
 
-async def test_rows_show_whole_changes(app: KarptuiApp) -> None:
+async def test_rows_show_changes_in_full(app: KarptuiApp) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pressing("colon", *typed("solve pending"), "enter")(pilot)
         assert isinstance(app.screen, StudyScreen)
@@ -113,7 +113,7 @@ async def test_rows_show_whole_changes(app: KarptuiApp) -> None:
         assert f"Changes tried [{len({row.place for row in listing.items})}]" in screen_text(app)
 
 
-async def test_a_bad_question_is_said_where_it_was_typed_and_an_answer_opens_as_a_scenario(app: KarptuiApp) -> None:
+async def test_an_invalid_goal_gives_a_message_and_an_answer_opens_as_a_scenario(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         for text, says in (
             ("solve sleep", "unknown goal sleep; goals here: pending, overhead"),

@@ -1,4 +1,4 @@
-"""Flags of the app that say what its screens begin with."""
+"""Flags that set the initial state of the app's screens."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_flags_reach_the_settings(monkeypatch: pytest.MonkeyPatch, words: tuple[
     (("-l", "a in"), "'a in' is not a label selector"),
     (("--config", "/none/karptui.toml"), "/none/karptui.toml: no such configuration file"),
 ])  # fmt: skip
-def test_wishes_that_cannot_be_met_are_refused(words: tuple[str, ...], sentence: str) -> None:
+def test_invalid_flags_are_refused(words: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(RequestError, match=re.escape(sentence)):
         opening.app_of(parsed(*words))
 
@@ -83,7 +83,9 @@ def test_wishes_that_cannot_be_met_are_refused(words: tuple[str, ...], sentence:
     ("cpu=asc", "", "held=dsc", ("held", True)),
     ("gone=asc", "", "", ("held", True)),
 ])  # fmt: skip
-def test_a_set_order_wins(tmp_path: Path, chosen_last: str, file: str, flag: str, order: tuple[str, bool]) -> None:
+def test_a_configured_sort_order_overrides_the_remembered_one(
+    tmp_path: Path, chosen_last: str, file: str, flag: str, order: tuple[str, bool]
+) -> None:
     remember("node_sort", chosen_last)
     config = tmp_path / "karptui.toml"
     config.write_text(f'node_sort = "{file}"\n' if file else "")

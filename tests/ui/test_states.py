@@ -1,4 +1,4 @@
-"""Connecting, syncing, empty, filtered, forbidden, stale, disconnected, offline: each looks different."""
+"""Connecting, syncing, empty, filtered, forbidden, stale, disconnected and offline look different."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZE = (120, 24)
 
 
 class Telling(FleetSource):
-    """A source that reports what it is told to."""
+    """A source that reports the given statuses."""
 
     reports: tuple[Any, ...] = ()
 
@@ -55,7 +55,7 @@ PODS_UNLISTED = Fleet({kind: objects for kind, objects in a_fleet().objects.item
     (a_fleet(), [status(Kind.NODE, Phase.OFFLINE), status(Kind.POD, Phase.OFFLINE)],
      ["◆ offline, taken 2026-11-24 11:59:07Z"], "connecting"),
 ])  # fmt: skip
-async def test_every_state_of_the_sources_is_told_apart(
+async def test_every_source_state_has_its_own_text(
     make_app: MakeApp, fleet: Fleet, reports: list[Any], shown: list[str], hidden: str
 ) -> None:
     source = Telling(fleet)
@@ -66,7 +66,7 @@ async def test_every_state_of_the_sources_is_told_apart(
     assert hidden not in text
 
 
-async def test_where_nothing_keeps_a_node_nothing_is_waited_for(make_app: MakeApp) -> None:
+async def test_without_managed_nodes_blockers_and_next_are_empty(make_app: MakeApp) -> None:
     fleet = Fleet()
     fleet.add(Kind.NODE, a_node(name="foreign", pool=""))
     source = Telling(fleet)
@@ -78,7 +78,7 @@ async def test_where_nothing_keeps_a_node_nothing_is_waited_for(make_app: MakeAp
         assert "there are no nodes to be removed" in screen_text(await settled(pilot))
 
 
-async def test_a_source_that_cannot_start(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_source_that_cannot_start_shows_its_error(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     source = FleetSource(a_fleet())
 
     def refuse(_: Mailbox) -> None:
@@ -89,7 +89,7 @@ async def test_a_source_that_cannot_start(make_app: MakeApp, monkeypatch: pytest
         assert "✖ no such file" in screen_text(await settled(pilot))
 
 
-async def test_what_is_out_of_reach_is_not_waited_for(make_app: MakeApp) -> None:
+async def test_without_permission_for_pods_results_are_shown_as_not_computed(make_app: MakeApp) -> None:
     fleet = a_fleet()
     del fleet.objects[Kind.POD]
     source = Telling(fleet)

@@ -1,4 +1,4 @@
-"""Answers that take a while, above a row for each case: how many more pods fit, what a loss leaves, policies, plans."""
+"""Studies with a row for each case: headroom, drill, policies, pauses and rollouts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def typed(command: str) -> tuple[str, ...]:
     return "colon", *(keys.get(character, character) for character in command), "enter"
 
 
-async def test_a_pod_is_told_with_each_nodepool_from_where_it_stands(app: KarptuiApp) -> None:
+async def test_headroom_opens_for_the_object_under_the_cursor(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("4", "H")(pilot)
         assert isinstance(app.screen, StudyScreen)
@@ -37,7 +37,7 @@ async def test_a_pod_is_told_with_each_nodepool_from_where_it_stands(app: Karptu
         assert "limits of " in screen_text(app) or "has no limits" in screen_text(app)
 
 
-async def test_a_row_opens_as_a_scenario_and_is_played(app: KarptuiApp) -> None:
+async def test_a_row_opens_as_a_scenario_and_as_a_forecast(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("z", "D", "enter")(pilot)
         assert isinstance(app.screen, WhatIfScreen)
@@ -46,13 +46,13 @@ async def test_a_row_opens_as_a_scenario_and_is_played(app: KarptuiApp) -> None:
         assert isinstance(app.screen, ForwardScreen)
 
 
-async def test_a_search_is_made_on_top_of_the_scenario_in_front(app: KarptuiApp) -> None:
+async def test_solve_starts_from_the_shown_scenario(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing("2", "ctrl+t", "right", *typed("solve pending"))(pilot)
         assert " on top of " in screen_text(app)
 
 
-async def test_rollouts_policies_and_pauses_are_asked_for_by_words(app: KarptuiApp) -> None:
+async def test_commands_open_rollouts_policies_and_pauses(app: KarptuiApp) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pressing(*typed("rollout"))(pilot)
         assert "NodePool general: " in screen_text(app)
@@ -87,7 +87,7 @@ async def test_rollouts_policies_and_pauses_are_asked_for_by_words(app: KarptuiA
         assert "there is no NodePool gone" in screen_text(app)
 
 
-async def test_requests_come_from_history_without_vpas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_rightsize_uses_history_without_vpas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     document = story_document()
     for manifest in document["objects"]:
         for container in manifest["spec"]["containers"] if manifest["kind"] == "Pod" else ():

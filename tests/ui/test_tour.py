@@ -1,4 +1,4 @@
-"""Tours of the demo: captions of the keys of docs/stories.md, which `test_pages` presses."""
+"""Tours of the demo: captions for the keys of docs/stories.md, which `test_pages` presses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.ui.fleet import screen_text
 from tests.ui.stage import demo_app, press, running
 
 
-async def test_a_tour_says_how_to_come_back_to_its_screen_and_goes_on_there() -> None:
+async def test_a_tour_shows_how_to_return_to_its_screen_and_continues_there() -> None:
     app = demo_app(FrozenClock(NOW_NS))
     app.tour = tour = Tour(STORIES["a"])
 
@@ -26,7 +26,7 @@ async def test_a_tour_says_how_to_come_back_to_its_screen_and_goes_on_there() ->
     async with running(app, (120, 40)) as (_, pilot):
         assert "people expect halves: ↓" in await caption("2", "down")
         assert "1/4 continues on Pools: 2 goes back there." in await caption("5")
-        assert "1/4 continues on Pools" in await caption("down"), "a key of the tour is none on another screen"
+        assert "1/4 continues on Pools" in await caption("down"), "a key of the tour does not count on another screen"
         assert "people expect halves: ↓" in await caption("2")
         assert "2/4 general gets every pod" in await caption("down")
         assert "continues on the screen behind this one: esc goes back." in await caption("enter")
@@ -36,7 +36,7 @@ async def test_a_tour_says_how_to_come_back_to_its_screen_and_goes_on_there() ->
         assert not tour.is_over
 
 
-def test_the_demo_stands_still_where_that_is_asked_for() -> None:
+def test_still_freezes_the_demo() -> None:
     args = build_parser(None).parse_args(["--demo", "--still"])
     source, clock = open_source(args, is_still=args.still)
     assert clock.now_ns() == clock.now_ns()
@@ -46,7 +46,7 @@ def test_the_demo_stands_still_where_that_is_asked_for() -> None:
     assert {status.phase for status in mailbox.drain().statuses.values()} == {Phase.OFFLINE}
 
 
-def test_every_story_can_be_asked_for() -> None:
+def test_every_story_is_a_value_of_the_tour_flag() -> None:
     parser = build_parser(None)
 
     def is_taken(letter: str) -> bool:

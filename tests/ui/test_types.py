@@ -1,4 +1,4 @@
-"""The Types screen and the ledger: what keys do, and how stories C and D look."""
+"""The Types screen and the ledger: keys, and stories C and D."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MakeApp = Callable[..., KarptuiApp]
 
 @pytest.fixture
 def make_stories() -> MakeApp:
-    """Return what makes the app over stories C and D."""
+    """Return a function that creates the app over stories C and D."""
 
     def make(*, evidence: Evidence | None = None, **given: Any) -> KarptuiApp:
         source, clock = stories_source()
@@ -38,7 +38,7 @@ def make_stories() -> MakeApp:
 
 
 def typing(*steps: str) -> Callable[[Pilot[None]], Awaitable[None]]:
-    """Return what presses keys, and runs the steps that begin with a colon as commands."""
+    """Return a function that presses keys, and runs steps with a leading colon as commands."""
 
     async def run(pilot: Pilot[None]) -> None:
         await settled(pilot)
@@ -70,12 +70,12 @@ async def test_from_pools_to_the_ledger_and_back(make_stories: MakeApp) -> None:
         assert ledger.pod is not None
         assert ledger.pod.name == "worker-0"
         await typing(">")(pilot)
-        assert ledger.pod.name == "worker-0", "both workers ask the same: one kind of pod"
+        assert ledger.pod.name == "worker-0", "both workers have equal requests, so they are one kind of pod"
         await typing("q", "q")(pilot)
         assert isinstance(app.screen, TypesScreen)
 
 
-async def test_pools_follow_each_other_and_lead_to_the_nodes_of_a_type(make_stories: MakeApp) -> None:
+async def test_keys_switch_between_pools_and_open_the_nodes_of_a_type(make_stories: MakeApp) -> None:
     app = make_stories()
     async with app.run_test(size=(120, 40)) as pilot:
         await typing(":types small", ">")(pilot)
@@ -92,7 +92,7 @@ async def test_pools_follow_each_other_and_lead_to_the_nodes_of_a_type(make_stor
         assert app.current_mode == "nodes"
 
 
-async def test_without_prices_no_dollar_anywhere(make_stories: MakeApp) -> None:
+async def test_without_prices_no_dollar_amount_is_shown(make_stories: MakeApp) -> None:
     app = make_stories(disable_pricing=True)
     async with app.run_test(size=(200, 60)) as pilot:
         await typing(":types trino")(pilot)

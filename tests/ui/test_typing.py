@@ -1,4 +1,4 @@
-"""Keys that come faster than the screen."""
+"""Keys typed faster than the screen can react."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_keys_typed_before_the_first_screen_wait_for_it(app: KarptuiApp) -
         assert isinstance(app.screen, HelpScreen)
 
 
-async def test_a_key_under_way_while_a_screen_opens_finds_it_composed(app: KarptuiApp) -> None:
+async def test_a_key_typed_while_a_screen_opens_does_not_fail(app: KarptuiApp) -> None:
     async def fetch() -> str:
         return "a: 1"
 
@@ -74,8 +74,10 @@ async def test_a_key_under_way_while_a_screen_opens_finds_it_composed(app: Karpt
             assert isinstance(app.screen, NodesScreen)
 
 
-async def test_rows_that_come_after_their_screen_ignored(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The widgets of a screen go one by one, and the screen itself after them."""
+async def test_rows_that_arrive_after_their_screen_was_closed_are_ignored(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A screen's widgets are removed one by one before the screen itself."""
     are_ready = asyncio.Event()
 
     async def in_time(make: Callable[[], object]) -> object:
@@ -100,8 +102,8 @@ async def test_rows_that_come_after_their_screen_ignored(make_app: MakeApp, monk
 
 
 @pytest.mark.parametrize("before", ["2", "6"])
-async def test_a_key_is_for_what_the_key_before_it_has_opened(make_app: MakeApp, before: str) -> None:
-    """Textual hears keys that open screens first; here each is for what the keys before it have opened."""
+async def test_a_key_goes_to_the_screen_opened_by_the_previous_key(make_app: MakeApp, before: str) -> None:
+    """Textual alone would deliver the second key before the screen of the first has opened."""
     async with running(make_app(), (120, 30)) as (app, pilot):
         for after in ("1", "colon", "slash"):
             await press(pilot, before)
@@ -112,7 +114,7 @@ async def test_a_key_is_for_what_the_key_before_it_has_opened(make_app: MakeApp,
                 assert isinstance(app.screen, NodesScreen)
                 assert len(app.screen_stack) == 1
                 continue
-            is_detail = before != "6"  # enter unfolds there
+            is_detail = before != "6"  # on Blockers, enter expands a row
             assert (app.screen is not pressed_on) == is_detail
             assert pressed_on.query_one(Prompt).is_open == (not is_detail)
             assert app.screen.query_one(Prompt).is_open == (after == "colon" or isinstance(app.screen, ListScreen))
@@ -120,7 +122,7 @@ async def test_a_key_is_for_what_the_key_before_it_has_opened(make_app: MakeApp,
 
 
 @pytest.mark.parametrize("opener", ["slash", "colon"])
-async def test_a_line_typed_behind_a_digit_is_for_the_screen_that_opens(make_app: MakeApp, opener: str) -> None:
+async def test_text_typed_after_a_digit_goes_to_the_screen_that_opens(make_app: MakeApp, opener: str) -> None:
     async with running(make_app(), (120, 30)) as (app, pilot):
         for digit in ("2", "5", "9"):
             before = app.screen
@@ -132,7 +134,7 @@ async def test_a_line_typed_behind_a_digit_is_for_the_screen_that_opens(make_app
             await pilot.press("escape", "escape")
 
 
-async def test_keys_typed_right_behind_one_that_opens_a_dialog_are_for_it(make_app: MakeApp) -> None:
+async def test_keys_typed_after_one_that_opens_a_dialog_go_to_the_dialog(make_app: MakeApp) -> None:
     async with running(make_app(), (120, 30)) as (app, pilot):
         type_at_once(app, "2", "down", "ctrl+t", "a", *"ou")
         await settled(pilot)
@@ -140,8 +142,8 @@ async def test_keys_typed_right_behind_one_that_opens_a_dialog_are_for_it(make_a
         assert app.screen.query_one(Input).value == "ou"
 
 
-async def test_only_keys_on_rows_wait_for_the_rows(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long lists are made in a thread: the arrows are kept by the table, and the key behind them waits as well."""
+async def test_only_keys_that_need_rows_wait_for_them(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long lists are built in a thread: the table keeps arrow keys, and the key after them waits too."""
     are_ready = asyncio.Event()
 
     async def in_time(make: Callable[[], object]) -> object:
@@ -163,7 +165,7 @@ async def test_only_keys_on_rows_wait_for_the_rows(make_app: MakeApp, monkeypatc
 
 
 def without_pools(phase: Phase) -> Telling:
-    """Return a fleet whose NodePools cannot be read, without anything derived from them."""
+    """Return a fleet whose NodePools are not read, without objects derived from them."""
     fleet = a_fleet()
     del fleet.objects[Kind.NODEPOOL]
     source = Telling(fleet)
@@ -172,7 +174,7 @@ def without_pools(phase: Phase) -> Telling:
 
 
 @pytest.mark.parametrize(("phase", "digits"), [(Phase.FORBIDDEN, "2567"), (Phase.NOT_INSTALLED, "2")])
-async def test_keys_do_not_wait_for_rows_that_cannot_come(make_app: MakeApp, phase: Phase, digits: str) -> None:
+async def test_keys_do_not_wait_for_rows_that_cannot_arrive(make_app: MakeApp, phase: Phase, digits: str) -> None:
     async with running(make_app(source=without_pools(phase)), (120, 30)) as (app, pilot):
         for digit in digits:
             await press(pilot, digit)
@@ -182,8 +184,8 @@ async def test_keys_do_not_wait_for_rows_that_cannot_come(make_app: MakeApp, pha
             await pilot.press("escape")
 
 
-async def test_keys_wait_for_rows_three_seconds_and_once(make_app: MakeApp) -> None:
-    """Nobody knows whether rows come; once they did not, the keys of their screen do without."""
+async def test_keys_wait_three_seconds_for_rows_and_only_once(make_app: MakeApp) -> None:
+    """After one wait in vain, later keys on the screen do not wait for rows."""
     async with running(make_app(source=without_pools(Phase.CONNECTING)), (120, 30)) as (app, pilot):
         await press(pilot, "2")
         type_at_once(app, "ctrl+t", "e")
@@ -201,7 +203,7 @@ async def test_keys_wait_for_rows_three_seconds_and_once(make_app: MakeApp) -> N
 
 @pytest.fixture
 def let_go(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """Return the event that releases the documents of a what-if."""
+    """Return an event that lets the documents of a what-if load."""
     event, add_to = asyncio.Event(), DocumentReader.add_to
 
     async def held(reader: DocumentReader, sheet: Sheet, opening: Opening) -> Made:
@@ -223,7 +225,7 @@ async def wait_long(pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
-async def test_keys_wait_for_what_is_opened_however_long_that_takes(make_app: MakeApp, let_go: asyncio.Event) -> None:
+async def test_keys_wait_for_an_opening_screen_without_a_time_limit(make_app: MakeApp, let_go: asyncio.Event) -> None:
     async with running(make_app(), (120, 30)) as (app, pilot):
         type_at_once(app, "2", "down", "down", "ctrl+t", "right", "right")
         await wait_long(pilot)
@@ -235,7 +237,9 @@ async def test_keys_wait_for_what_is_opened_however_long_that_takes(make_app: Ma
 
 
 @pytest.mark.parametrize(("key", "screen"), [("escape", PoolsScreen), ("1", NodesScreen)])
-async def test_a_key_that_leaves(make_app: MakeApp, let_go: asyncio.Event, key: str, screen: type[FrameScreen]) -> None:
+async def test_a_leaving_key_ends_the_wait(
+    make_app: MakeApp, let_go: asyncio.Event, key: str, screen: type[FrameScreen]
+) -> None:
     async with running(make_app(), (120, 30)) as (app, pilot):
         type_at_once(app, "2", "down", "down", "ctrl+t", "right", "right")
         await wait_long(pilot)
@@ -246,8 +250,8 @@ async def test_a_key_that_leaves(make_app: MakeApp, let_go: asyncio.Event, key: 
         assert app.screen.query_one(Prompt).is_open
 
 
-async def test_a_question_that_is_not_there_yet_is_called_off(make_app: MakeApp) -> None:
-    """Leaving where a dialog has not come means the dialog, not the screen that asks."""
+async def test_leaving_before_a_dialog_opens_cancels_the_dialog(make_app: MakeApp) -> None:
+    """The key cancels the dialog that has not opened yet, and does not leave the screen."""
     asked = asyncio.Event()
     async with running(make_app(), (120, 30)) as (app, pilot):
         await pilot.press("2", "enter")
@@ -267,8 +271,8 @@ async def test_a_question_that_is_not_there_yet_is_called_off(make_app: MakeApp)
         assert isinstance(app.screen, PoolsScreen)
 
 
-async def test_a_key_right_behind_a_click_waits_for_what_the_click_opens(make_app: MakeApp) -> None:
-    """However long ago a key was pressed: nobody has waited for it yet."""
+async def test_a_key_after_a_click_waits_for_what_the_click_opens(make_app: MakeApp) -> None:
+    """The time since the last key does not count: only this key's own wait does."""
     asked = asyncio.Event()
     async with running(make_app(), (120, 30)) as (app, pilot):
         await pilot.press("2", "enter")

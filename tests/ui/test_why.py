@@ -1,4 +1,4 @@
-"""Why nodes are still here: the WHY column, node detail, Blockers and what comes next, on story E."""
+"""Why nodes are not removed: the WHY column, node detail, Blockers and Next, on story E."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MakeStory = Callable[..., KarptuiApp]
 
 @pytest.fixture
 def make_story() -> MakeStory:
-    """Return what makes the app over story E."""
+    """Return a function that creates the app over story E."""
 
     def make(**given: Any) -> KarptuiApp:
         return an_app(StorySource(), config=Config(**{"node_sort": "name=asc", **given}), clock=FrozenClock(NOW_NS),
@@ -34,7 +34,7 @@ def make_story() -> MakeStory:
     return make
 
 
-async def test_every_node_says_why_and_is_found_by_it(make_story: MakeStory) -> None:
+async def test_every_node_shows_why_and_can_be_filtered_by_it(make_story: MakeStory) -> None:
     async with running(make_story(), (120, 40)) as (app, pilot):
         text = screen_text(app)
         for code in (
@@ -60,7 +60,7 @@ async def test_every_node_says_why_and_is_found_by_it(make_story: MakeStory) -> 
         assert column(app)[-1] == "ip-10-0-8-41"
 
 
-async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
+async def test_blockers_are_grouped_and_sorted_by_cost(make_story: MakeStory) -> None:
     async with running(make_story(), (160, 40)) as (app, pilot):
         await press(pilot, "6")
         assert isinstance(app.screen, BlockersScreen)
@@ -90,7 +90,7 @@ async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
         assert "[1/8]" in screen_text(app)
 
 
-async def test_a_remedy_leads_into_the_what_if(make_story: MakeStory, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_remedy_opens_in_the_what_if(make_story: MakeStory, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(make_story(), (120, 40)) as (app, pilot):
         opened: list[Opening] = []
         monkeypatch.setattr(app, "open_whatif", opened.append)
@@ -105,7 +105,7 @@ async def test_a_remedy_leads_into_the_what_if(make_story: MakeStory, monkeypatc
         assert opened[2] == Opening()
 
 
-async def test_sentences_name_keys_as_the_keymap_has_them(make_story: MakeStory) -> None:
+async def test_texts_name_the_keys_of_the_keymap(make_story: MakeStory) -> None:
     keymap = {"screen.whatif": "f6", "list.notable": "f5"}
     async with running(make_story(keymap=keymap), (120, 40)) as (app, pilot):
         await press(pilot, "6")

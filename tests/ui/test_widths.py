@@ -17,30 +17,30 @@ SMALL = SIZES[:2]
 
 
 def drawn(cell: Cell, placed: Placed) -> str:
-    """Return the form of a cell that the table draws: the long one where the column has it and it fits."""
+    """Return the text that the table draws: the long form if the column uses it and it fits."""
     is_short = cell.short and (not placed.is_long or text_width(cell.text) > placed.width)
     return cell.short if is_short else cell.text
 
 
 def cells_of(table: RowTable) -> list[Sequence[Cell]]:
-    """Return the cells of every column, in view or not."""
+    """Return the cells of every column, visible or not."""
     return [*zip(*(table.rows[index].cells for index in range(len(table.rows))), strict=True)]
 
 
 def cut(cells: Sequence[Cell], placed: Placed) -> list[str]:
-    """Return the texts of a column that are cut."""
+    """Return the cut texts of a column."""
     return [text for text in (drawn(cell, placed) for cell in cells) if text_width(text) > placed.width]
 
 
 def needed(title: str, cells: Sequence[Cell], placed: Placed) -> int:
-    """Return the cells that a column needs for its title with an arrow, its bars, and each row of the list."""
+    """Return the width that a column needs for its title with an arrow, its bars, and all its rows."""
     if placed.bar_width:
         return placed.width
     return max(text_width(title) + 1, *(text_width(drawn(cell, placed)) for cell in cells))
 
 
 def cut_for_nothing(table: RowTable) -> list[str]:
-    """Return the texts that are cut although the edge or other columns have cells to spare."""
+    """Return texts that are cut although there are unused cells at the edge or in other columns."""
     layout, cells, headings = layout_of(table), cells_of(table), table.headings
     blank = max(table.scrollable_content_region.width - layout.width, 0)
     wanted = (needed(headings[placed.index].title, cells[placed.index], placed) for placed in layout.columns)
@@ -53,7 +53,7 @@ def cut_for_nothing(table: RowTable) -> list[str]:
     ]
 
 
-async def test_no_row_is_cut_where_the_width_would_do_and_no_verdict_at_all() -> None:
+async def test_no_row_is_cut_if_cells_are_free_and_why_is_never_cut() -> None:
     async with running(demo_app(FrozenClock(NOW_NS)), SIZES[0]) as (app, pilot):
         for entry in ENTRIES:
             await press(pilot, entry.key)
@@ -67,7 +67,7 @@ async def test_no_row_is_cut_where_the_width_would_do_and_no_verdict_at_all() ->
 
 
 def assert_verdicts_are_whole(table: RowTable) -> None:
-    """Hold that no verdict of a node is cut."""
+    """Check that no cell of WHY is cut."""
     why = next(placed for placed in layout_of(table).columns if table.headings[placed.index].id == "why")
     cells = cells_of(table)[why.index]
     assert {"budget 0/2", "idle, due", "spot: 6/15 types"} <= {cell.text for cell in cells}
@@ -75,7 +75,7 @@ def assert_verdicts_are_whole(table: RowTable) -> None:
     assert why.x + why.width <= table.scrollable_content_region.width
 
 
-async def test_the_verdict_is_broken_anew_when_the_terminal_becomes_smaller() -> None:
+async def test_the_verdict_is_wrapped_again_if_the_terminal_becomes_smaller() -> None:
     shown = []
     for size in SMALL[::-1]:
         async with running(demo_app(FrozenClock(NOW_NS)), size) as (app, pilot):
@@ -85,7 +85,7 @@ async def test_the_verdict_is_broken_anew_when_the_terminal_becomes_smaller() ->
     assert shown[0] == shown[1]
 
 
-async def test_sentences_have_the_lines_that_rows_leave() -> None:
+async def test_texts_use_only_the_lines_that_rows_leave_free() -> None:
     async with running(demo_app(FrozenClock(NOW_NS)), (80, 40)) as (app, pilot):
         await press(pilot, "5")
         story, table = app.screen.query_one(StoryLines), app.screen.query_one(RowTable)

@@ -23,7 +23,7 @@ from tests.ui.stage import demo_app
 
 
 def counting_replayer(tell: Callable[[Answer], None], shared_base: SharedBase) -> Replayer:
-    """Return a replayer by whose clock every answer takes 41 milliseconds."""
+    """Return a replayer with a clock by which every answer takes 41 ms."""
     ticks = itertools.count()
     return Replayer(tell, lambda: next(ticks) * 0.041, shared_base)
 
@@ -42,7 +42,7 @@ class HandClock:
 
 
 def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pictures show durations of answers that do not depend on the machine."""
+    """Replace measured durations by fixed ones, so that pictures do not depend on the machine."""
     monkeypatch.setattr("karptui.serving.session.Replayer", counting_replayer)
 
 
@@ -58,7 +58,7 @@ def forward(app: KarptuiApp, by_ns: int) -> None:
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    """Wait until the source has been heard, documents are read and answers shown; what keeps nodes is not asked."""
+    """Wait until the source is read and answers are shown, without an analysis of blockers."""
     await stage.settled(pilot, is_analysed=False)
 
 
@@ -84,7 +84,7 @@ async def open_whatif(
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:
-    """Press keys one after the other, each once the one before has done its work; words are typed at one stroke."""
+    """Press keys one by one, each after the previous one has taken effect; words are typed at once."""
     for is_word, run in itertools.groupby(keys, key=lambda key: len(key) == 1):
         word, focused = list(run), pilot.app.focused
         if is_word and len(word) > 1 and isinstance(focused, Input):
@@ -120,7 +120,7 @@ def shown(screen: WhatIfScreen) -> str:
 
 
 def delta(screen: WhatIfScreen, label: str) -> tuple[str, str, str]:
-    """Return now, edited and the difference of a figure."""
+    """Return the current value, the edited value and the difference of a figure."""
     line = next(row for row in shown(screen).split("\n") if row.startswith(label))
     now, edited, difference = line[len(label) :].split()[:3]
     return now, edited, difference

@@ -27,7 +27,7 @@ from tests.ui.whatif.bench import begin, control, delta, forward, make_app, open
 SMALL, LARGE = (80, 24), (120, 40)
 
 
-async def test_it_opens_with_the_object_under_the_cursor_and_goes_back() -> None:
+async def test_the_what_if_opens_with_the_object_under_the_cursor() -> None:
     app = make_app()
     async with running(app, (120, 40)) as (_, pilot):
         await press(pilot, "ctrl+t")
@@ -70,7 +70,7 @@ async def test_a_pool_opens_with_its_class_and_takes_a_mode_and_offerings() -> N
             assert screen.info.pieces[0][0].startswith(f"{name} cannot be ")
 
 
-async def test_every_line_of_the_result_opens_and_comes_back() -> None:
+async def test_every_line_of_the_result_opens_a_screen_and_escape_returns() -> None:
     async with open_whatif("whatif NodePool runners") as (app, pilot, screen):
         await control(pilot, "VM overhead", "enter", "ctrl+u", *"0.0488", "enter")
         lines = screen.result.lines
@@ -96,7 +96,7 @@ async def test_every_line_of_the_result_opens_and_comes_back() -> None:
         await opens(below["trino/trino-worker-10"], "enter")
         await opens(next(pick.key for pick in lines.picks if pick.key.startswith("node/")), "o")
         assert opened == {"PoolDetailScreen", "TypeLedgerScreen", "PendingDetailScreen", "NodeDetailScreen"}
-        assert below["r5a.8xlarge"] in {pick.key for pick in lines.picks}, "what was open is open still"
+        assert below["r5a.8xlarge"] in {pick.key for pick in lines.picks}, "expanded lines stay expanded"
         await control(pilot, "terminationGracePeriod", "left")
         drift = next(pick.key for pick in lines.picks if pick.key.startswith("drift-gained/"))
         lines.focus()
@@ -112,7 +112,7 @@ async def test_every_line_of_the_result_opens_and_comes_back() -> None:
         assert "name: trino" in screen.edit_pane.editor.text
 
 
-async def test_a_workload_is_scaled_and_documents_are_opened_once() -> None:
+async def test_a_scaled_workload_and_documents_that_open_only_once() -> None:
     async with open_whatif() as (app, pilot, screen):
         await press(pilot, "o")
         assert "R focuses the result" in text_of(screen.info.pieces)
@@ -199,7 +199,7 @@ async def test_typing_is_checked_line_by_line_and_undone() -> None:
         assert "spec.weight" in text_of(screen.explain())
 
 
-async def test_scenarios_are_named_duplicated_compared_and_thrown_away() -> None:
+async def test_scenarios_are_named_duplicated_compared_and_discarded() -> None:
     async with open_whatif() as (app, pilot, screen):
         await control(pilot, "VM overhead", "left", "left", "left", "left", "left", "left")
         await press(pilot, "N", "ctrl+u", *"less", "enter")
@@ -219,7 +219,7 @@ async def test_scenarios_are_named_duplicated_compared_and_thrown_away() -> None
         assert app.screen is screen
 
 
-async def test_the_base_follows_the_cluster() -> None:
+async def test_the_next_edit_uses_the_changed_cluster() -> None:
     async with open_whatif() as (app, pilot, screen):
         first = app.whatif.book.answers[0]
         forward(app, 30 * SECOND_NS)
@@ -229,10 +229,10 @@ async def test_the_base_follows_the_cluster() -> None:
         assert app.whatif.book.answers[0] is not first
         assert "cluster changed" in str(screen.result.border_title)
         await press(pilot, "right")
-        assert "cluster changed" not in str(screen.result.border_title), "the answer follows an edit again"
+        assert "cluster changed" not in str(screen.result.border_title), "the next edit updates the answer"
 
 
-async def test_a_small_terminal_gives_the_room_to_what_has_the_keys() -> None:
+async def test_in_a_small_terminal_the_focused_pane_gets_the_space() -> None:
     async with open_whatif(size=(80, 24)) as (_, pilot, screen):
         assert (screen.edit_pane.controls.size.height, screen.edit_pane.editor.size.height) == (8, 0)
         await press(pilot, "e")
@@ -240,14 +240,14 @@ async def test_a_small_terminal_gives_the_room_to_what_has_the_keys() -> None:
         assert screen.edit_pane.editor.size.height >= 6
 
 
-async def test_marked_nodes_are_taken_and_leaving_what_is_not_saved_asks_once() -> None:
+async def test_marked_nodes_are_removed_and_leaving_unsaved_edits_asks_once() -> None:
     app = make_app()
     async with running(app, (120, 40)) as (_, pilot):
         await press(pilot, "end", "space", "up", "space", "ctrl+t")
         assert isinstance(app.screen, WhatIfScreen)
         assert [type(edit) for edit in app.whatif.book.sheet.edits] == [RemoveNode, RemoveNode]
         await press(pilot, "q")
-        assert isinstance(app.screen, NodesScreen), "the same marks make it again"
+        assert isinstance(app.screen, NodesScreen), "not asked, because the marks give the same edits again"
         app.run_command("whatif")
         await settled(pilot)
         await control(pilot, "VM overhead", "left")
@@ -256,7 +256,7 @@ async def test_marked_nodes_are_taken_and_leaving_what_is_not_saved_asks_once() 
         await press(pilot, "escape")
         assert isinstance(app.screen, WhatIfScreen)
         await press(pilot, "q")
-        assert isinstance(app.screen, NodesScreen), "it is asked once"
+        assert isinstance(app.screen, NodesScreen), "asked only once"
     assert app.whatif.book.unsaved()
     again = make_app()
     async with again.run_test(size=(120, 40)) as pilot:
@@ -282,13 +282,13 @@ async def test_packing_is_drawn_before_and_after() -> None:
 
 
 def looks(app: KarptuiApp) -> list[str]:
-    """Return the Result as letters, without how far the edits have come, which every app counts on."""
+    """Return the text lines of the Result pane."""
     region = app.screen.query_one(ResultPane).region
     return [line.crop(region.x, region.right).text for line in whole_of(app)[region.y : region.bottom]]
 
 
-async def test_a_result_in_a_terminal_that_is_resized_looks_as_in_one_of_that_size() -> None:
-    """One more DaemonSet pushes small types out: story C."""
+async def test_a_resized_result_looks_like_one_opened_in_that_size() -> None:
+    """Story C: one more DaemonSet excludes small instance types."""
     shown: dict[tuple[int, int], list[list[str]]] = {size: [] for size in (SMALL, LARGE)}
     for before, after in ((SMALL, LARGE), (LARGE, SMALL)):
         app = make_app()
@@ -308,7 +308,7 @@ def result_text(screen: WhatIfScreen) -> str:
     return text_of(screen.explain())
 
 
-async def test_quick_edits_follow_the_cursor_and_wait_while_letters_come(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_quick_edits_follow_the_cursor_but_not_while_typing(monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_whatif() as (_, pilot, screen):
         titles = [control.title for control in screen.edit_pane.controls.controls]
         screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("---") + 2)
@@ -326,13 +326,13 @@ async def test_quick_edits_follow_the_cursor_and_wait_while_letters_come(monkeyp
         assert result_text(screen) == before
         assert screen.edit_pane.controls.controls == controls
         await pilot.press("left")
-        assert not screen.whatif.documents.is_taken_apart, "nor when the cursor moves meanwhile"
+        assert not screen.whatif.documents.is_taken_apart, "not even if the cursor moves in the meantime"
         screen.ask()
         assert screen.whatif.documents.is_taken_apart
         assert "spec.weight" in result_text(screen)
 
 
-async def test_a_changed_cluster_waits_for_the_edit_that_is_about_to_be_replayed(
+async def test_a_changed_cluster_is_used_only_when_the_pending_edit_is_replayed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with open_whatif() as (app, pilot, screen):
@@ -347,4 +347,4 @@ async def test_a_changed_cluster_waits_for_the_edit_that_is_about_to_be_replayed
         screen.ask()
         await settled(pilot)
         assert app.whatif.book.answers[0] is not taken
-        assert not app.whatif.replaying().is_outdated, "the edit is replayed on the cluster of now"
+        assert not app.whatif.replaying().is_outdated, "the edit is replayed on the current cluster"
