@@ -1,4 +1,4 @@
-"""Asks one rule about a small cluster."""
+"""Helpers that run one rule on a small cluster."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TYPES = (LARGE, XLARGE)
 
 @dataclass(frozen=True)
 class Case:
-    """A cluster, and what one rule says of it: nothing where ``says`` is empty."""
+    """A cluster and one rule's expected finding; none if ``says`` is empty."""
 
     rule: str
     make: Callable[[], Inventory]
@@ -46,10 +46,10 @@ class Case:
     per_hour: float | None = None
     name: str = ""
     version: str = ""
-    """Karpenter's; the newest that is modelled where it is empty."""
+    """Version of Karpenter; the newest modelled one if empty."""
     usage: LiveUsage = NO_LIVE_USAGE
     is_simulated: bool = False
-    """Whether removals of nodes are simulated."""
+    """Whether node removals are simulated before the rule runs."""
 
     @property
     def id(self) -> str:
@@ -64,7 +64,7 @@ def reserved_type(left: int) -> InstanceType:
 
 
 def quiet(rule: str, *makes: Callable[[], Inventory], **setup: Any) -> list[Case]:
-    """Return cases of which the rule has nothing to say."""
+    """Return cases in which the rule finds nothing."""
     return [Case(rule, make, name=str(number), **setup) for number, make in enumerate(makes, 1)]
 
 
@@ -92,7 +92,7 @@ def context_of(
 
 
 def ask(case: Case) -> tuple[Finding, ...]:
-    """Return what the case's rule finds; a rule that raises fails the test."""
+    """Return the findings of the case's rule; an exception in the rule fails the test."""
     given = case.types, case.settings, case.evidence, case.hidden
     context = context_of(case.make(), *given, usage=case.usage, version=case.version, is_simulated=case.is_simulated)
     report = advise(context, [BY_ID[case.rule]])
@@ -101,7 +101,7 @@ def ask(case: Case) -> tuple[Finding, ...]:
 
 
 def check(case: Case) -> None:
-    """Compare what a rule finds with what the case says."""
+    """Check that the rule finds what the case expects."""
     findings = ask(case)
     if not case.says:
         assert [finding.fact for finding in findings] == []

@@ -15,7 +15,7 @@ from tests.disruption.churn.lives import event_at
 
 
 def came_and_went(number: int, born: float, left: float, why: str = "Underutilized") -> tuple[Event, ...]:
-    """Return events of a NodeClaim of the NodePool general."""
+    """Return events about a NodeClaim of NodePool general."""
     name = f"general-{'bcdfghjk'[number] * 5}"
     return (
         event_at(name, "DisruptionLaunching", "Launching NodeClaim: Drifted", at=born),

@@ -44,7 +44,7 @@ def one_node(
 
 
 def where_nodes_are_slow() -> Inventory:
-    """Return a node that is not initialized after an hour, where others took twenty minutes."""
+    """Return a node that is not initialized after an hour; the others took twenty minutes."""
     made_ns = NOW_NS - DAY_NS
     conditions = (a_condition("Initialized", since_ns=made_ns + 20 * MINUTE_NS),)
     slow = (a_nodeclaim(name=f"slow-{n}", node="", created_ns=made_ns, conditions=conditions) for n in range(3))

@@ -78,13 +78,13 @@ TWO_ZONES: Final = subnets(("us-east-1a", "use1-az1"), ("us-east-1b", "use1-az2"
 
 
 def addresses(free: dict[str, int]) -> Evidence:
-    """Return what EC2 says of the free addresses of subnets."""
+    """Return EC2's answer about free addresses of subnets."""
     told = tuple(AccountSubnet(id_, "", "", count) for id_, count in free.items())
     return Evidence(facts=RegionFacts(subnets=Dated(told, NOW_NS)))
 
 
 def real_nodes(type_name: str, memory: str) -> Inventory:
-    """Return a node of a real type that reports so much memory, with its pool and NodeClass."""
+    """Return a node of a real instance type that reports this memory, with its NodePool and NodeClass."""
     return Inventory(
         nodepools=(a_nodepool(),),
         nodeclasses=(ec2(),),
@@ -106,7 +106,7 @@ def metrics(
 
 
 def controlled(version: str = "1.14.1", **settings: str) -> Evidence:
-    """Return what is known once the controller's Deployment has been read."""
+    """Return the evidence after the controller's Deployment has been read."""
     title = "Deployment kube-system/karpenter"
     return Evidence(controller=ControllerInfo(title=title, version=version, settings=settings))
 

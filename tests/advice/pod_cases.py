@@ -80,7 +80,7 @@ def volume(name: str, zone: str) -> tuple[PersistentVolumeClaim, PersistentVolum
 
 
 def tied(*zones: str, node: str = "", **template: Any) -> Inventory:
-    """Return a pod for each zone, with a volume there."""
+    """Return a pod for each zone, with a volume in that zone."""
     shared = a_pod_template(owners=(an_owner(kind="StatefulSet", name="db"),), **template)
     volumes = [volume(f"data-{i}", zone) for i, zone in enumerate(zones)]
     pods = tuple(
@@ -95,7 +95,7 @@ def selected(*pdbs: Any, **pod: Any) -> Inventory:
 
 
 def tainted_zone() -> tuple[Any, ...]:
-    """Return a pool for everybody in one zone, and a closed one in another."""
+    """Return an untainted NodePool in one zone, and a tainted one in another."""
     return (
         a_nodepool(requirements=(a_requirement(labels.ZONE, "In", "us-east-1a"),)),
         a_nodepool(name="closed", requirements=(a_requirement(labels.ZONE, "In", "us-east-1b"),),

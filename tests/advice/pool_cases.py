@@ -41,12 +41,12 @@ FAMILY = f"{labels.AWS_GROUP}/instance-family"
 
 
 def pools(*pool: NodePool, **others: Any) -> Inventory:
-    """Return a cluster with these NodePools and pods that wait."""
+    """Return a cluster with these NodePools and pending pods."""
     return Inventory(nodepools=pool, pods=(a_pod(name="a"), a_pod(name="b")), **others)
 
 
 def with_nodes(inventory: Inventory, *nodes: Node) -> Inventory:
-    """Return a cluster with these nodes instead of its own."""
+    """Return the cluster with its nodes replaced by these."""
     return replace(inventory, nodes=nodes)
 
 
@@ -74,7 +74,7 @@ def with_one_leaving(inventory: Inventory) -> Inventory:
 
 
 def gpu_nodes(*, asks: bool = False, **pool: Any) -> Inventory:
-    """Return a cluster with three nodes that have a GPU, and a NodePool after theirs."""
+    """Return a cluster with three GPU nodes, and another NodePool that is tried after theirs."""
     inventory = three_nodes(weight=9, **pool)
     room = amounts({"cpu": "4", "memory": "16Gi", "pods": "58", "nvidia.com/gpu": "1"})
     after = a_nodepool(name="rest", weight=1)
@@ -118,7 +118,7 @@ def split(
     tolerations: tuple[Toleration, ...],
     first_taints: tuple[Taint, ...] = (DEDICATED,),
 ) -> Inventory:
-    """Return a preferred pool and a fallback, and pods for them."""
+    """Return a preferred NodePool, a fallback, and pods for them."""
     return Inventory(
         nodepools=(
             a_nodepool(name="flex", weight=100, taints=first_taints, template_labels={"team": "ci"}),
@@ -129,7 +129,7 @@ def split(
 
 
 def churning(*, quiet_ns: int, after_ns: int, nodes: int = 3, is_emptied: bool = False) -> Inventory:
-    """Return nodes whose last pod event was a while ago: a start, or the end of their only pod."""
+    """Return nodes whose last pod event was ``quiet_ns`` ago: a pod's start, or the end of the only pod."""
     names = [f"node-{number}" for number in range(nodes)]
     return Inventory(
         nodepools=(a_nodepool(consolidate_after_ns=after_ns),),
@@ -143,7 +143,7 @@ def churning(*, quiet_ns: int, after_ns: int, nodes: int = 3, is_emptied: bool =
 
 
 def expiring(*ages_ns: int, grace_ns: int | None = None, protects: tuple[str, ...] = ()) -> Inventory:
-    """Return nodes of these ages that live a day; do-not-disrupt protects ``pods`` on them, or the ``nodes``."""
+    """Return nodes of these ages that expire after a day; ``protects`` puts do-not-disrupt on pods or nodes."""
     names, mark = [f"node-{number}" for number in range(len(ages_ns))], {labels.DO_NOT_DISRUPT: "true"}
     return Inventory(
         nodepools=(a_nodepool(),),
@@ -198,7 +198,7 @@ def eleven_daemonsets(slots: str) -> tuple[Inventory, tuple[InstanceType, ...]]:
 
 SIXTY_TYPES = a_requirement(labels.INSTANCE_TYPE, "Exists", min_values=60)
 SEEN = tuple(replace(instance_type, seen_on=1) for instance_type in eleven_daemonsets("8")[1])
-"""Types that are known only from nodes."""
+"""No known instance types, so that types are read from nodes."""
 CASES = [
     Case("pool-wildcard-value",
          lambda: pools(a_nodepool(requirements=(ON_DEMAND, a_requirement(labels.ARCH, "In", "*")))),

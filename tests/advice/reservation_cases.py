@@ -43,7 +43,7 @@ def reserving(*needs: Any) -> Inventory:
 
 
 def told(left: int, id_: str = "cr-1") -> Evidence:
-    """Return what EC2 says of a reservation of five instances."""
+    """Return EC2's answer about a reservation of five instances."""
     result = (AccountReservation(id_, "m5.xlarge", "us-east-1a", "active", 5, left),)
     return Evidence(facts=RegionFacts(reservations=Dated(result, NOW_NS)))
 

@@ -1,4 +1,4 @@
-"""Loops in sentences, and what ends them."""
+"""Texts about churn loops and their remedies."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ WENT = "between 11:00Z and 11:55Z, because their nodes were removed; "
     (a_loop(LoopKind.MOVED, pool="", workload="Pod/ci/job", reasons=()),
      "Pods of Pod ci/job had to move 3 times " + WENT + "none of them exists now."),
 ])  # fmt: skip
-def test_facts(loop: Loop, fact: str) -> None:
+def test_the_fact_describes_the_loop(loop: Loop, fact: str) -> None:
     assert loop_fact(loop) == fact
 
 
@@ -61,7 +61,7 @@ AFTER_0 = a_nodepool(consolidate_after_ns=0)
     ((DRIFTED, FAILED), AFTER_0, ("NodePool or NodeClass that keeps changing", "more instance types and zones")),
     ((MOVED,), None, ("See which NodePool's nodes are removed, and why",)),
 ])  # fmt: skip
-def test_remedies(loops: tuple[Loop, ...], pool: NodePool | None, says: tuple[str, ...]) -> None:
+def test_the_remedy_ends_the_loop(loops: tuple[Loop, ...], pool: NodePool | None, says: tuple[str, ...]) -> None:
     text = " ".join(remedies(loops, pool))
     for part in says:
         assert part in text

@@ -1,4 +1,4 @@
-"""What rules look at, worked out once."""
+"""The context shared by all rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.builders import (
 )
 
 
-def test_numbers_and_names() -> None:
+def test_numbers_and_names_as_text() -> None:
     assert [counted(1, "pod"), counted(2_000, "pod"), counted(2, "is", "are")] == ["1 pod", "2,000 pods", "2 are"]
     assert [verb(1, "has", "have"), verb(0, "has", "have")] == ["has", "have"]
     assert [listed(["a", "a", "b"]), listed("abcde"), listed([])] == ["a, b", "a, b, c and 2 more", ""]
@@ -37,7 +37,7 @@ def test_numbers_and_names() -> None:
     assert [span(number) for number in spans] == ["1h", "1h30m", "45s", "24h", "1h0m1s", "5m", "0s"]
 
 
-def test_pods_in_groups() -> None:
+def test_pods_are_grouped_by_template() -> None:
     shared = a_pod_template(owners=(an_owner(),))
     pods = (
         a_pod(name="a", template=shared, node="node-1"),
@@ -54,7 +54,7 @@ def test_pods_in_groups() -> None:
     assert context.owner_of(replace(pods[0], template=a_pod_template())).kind == "Pod"
 
 
-def test_pods_of_budgets_by_their_own_labels() -> None:
+def test_pdbs_select_pods_by_the_labels_of_each_pod() -> None:
     shared = a_pod_template(owners=(an_owner(kind="StatefulSet", name="db"),), labels={"app": "db"})
     pods = (
         a_pod(name="db-0", template=shared),
@@ -70,7 +70,7 @@ def test_pods_of_budgets_by_their_own_labels() -> None:
     assert context_of(Inventory(pods=pods, pdbs=(a_pdb(labels={"x": "y"}),))).budgeted == ()
 
 
-def test_costs_where_prices_are_known() -> None:
+def test_costs_are_unknown_without_prices() -> None:
     context = context_of(an_inventory(nodes=2))
     nodes = context.nodes_of(context.pools[0])
     assert context.cost(nodes) == 0.192
@@ -78,7 +78,7 @@ def test_costs_where_prices_are_known() -> None:
     assert context_of(an_inventory(nodes=1), types=()).cost(nodes[:1]) is None
 
 
-def test_nodeclasses_that_cannot_be_read_are_left_out() -> None:
+def test_unreadable_nodeclasses_are_left_out() -> None:
     classes = (ec2(name="good"), ec2({"userData": 5}, name="bad"))
     context = context_of(replace(an_inventory(), nodeclasses=classes))
     assert [node_class.name for node_class in context.ec2_nodeclasses] == ["good"]

@@ -1,4 +1,4 @@
-"""What findings propose can be tried: every edit applies to the demo, and settles what is one edit away."""
+"""Edits of findings: each applies to the demo, and resolves its finding if one edit is enough."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
 
 GONE = ("pool-wildcard-value", "pdb-never-allows", "node-protected", "pool-spot-gate-off", "pod-preferences")
-"""Rules of which the edit alone settles the finding."""
+"""Rules whose edit alone resolves the finding."""
 
 
 @cache
@@ -38,7 +38,7 @@ def demo() -> tuple[ClusterView, int, tuple[Finding, ...], WhatIfBase]:
 
 @cache
 def gate_off() -> tuple[ClusterView, int, tuple[Finding, ...], WhatIfBase]:
-    """Return the demo's recording with a gate that the demo has open."""
+    """Return the demo's recording with a feature gate switched off."""
     packed = resources.files("karptui.sources.demo").joinpath(FILE).read_bytes()
     recording = json.loads(gzip.decompress(packed))
     recording["settings"]["FEATURE_GATES"] = "SpotToSpotConsolidation=false"
@@ -73,7 +73,7 @@ def test_every_edit_applies() -> None:
 
 
 @pytest.mark.parametrize("rule", GONE)
-def test_the_edit_settles_the_finding(rule: str) -> None:
+def test_the_edit_resolves_the_finding(rule: str) -> None:
     _, now_ns, findings, base = gate_off() if rule == "pool-spot-gate-off" else demo()
     result = [finding for finding in findings if finding.rule == rule]
     assert result
@@ -85,7 +85,9 @@ def test_the_edit_settles_the_finding(rule: str) -> None:
 @pytest.mark.parametrize(
     ("operators", "written"), [(("in", "EXISTS "), ["In", "Exists"]), (("Equals", "in"), None), (("", "In"), None)]
 )
-def test_operators_are_respelled(operators: tuple[str, str], written: list[str] | None, tmp_path: Path) -> None:
+def test_misspelled_operators_are_corrected(
+    operators: tuple[str, str], written: list[str] | None, tmp_path: Path
+) -> None:
     requirements = [
         {"key": "team", "operator": operators[0], "values": ["a"], "minValues": 1},
         {"key": "zone", "operator": operators[1]},

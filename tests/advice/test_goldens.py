@@ -1,4 +1,4 @@
-"""No false alarms: what rules say of scenarios agrees with what Karpenter itself did with them."""
+"""No false alarms: findings about golden scenarios agree with Karpenter's own decisions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Answer = dict[str, Any]
 
 
 def launches_nothing(finding: Finding, answer: Answer) -> bool:
-    """The first object is a NodePool that gets no new claim."""
+    """Return whether the finding's first object, a NodePool, gets no new NodeClaim."""
     pools = {claim["nodePool"] for claim in answer["provisioning"]["newNodeClaims"]}
     return finding.objects[0].name not in pools
 
 
 def places_none(finding: Finding, answer: Answer) -> bool:
-    """Pods of the finding, where it names pods, get no new node."""
+    """Return whether the finding's pods, if it names pods, get no new node."""
     named = {ref.key for ref in finding.objects if ref.kind == "Pod"}
     return not named & {pod for claim in answer["provisioning"]["newNodeClaims"] for pod in claim["pods"]}
 
@@ -35,7 +35,7 @@ def launches_no_claim_at_all(_: Finding, answer: Answer) -> bool:
 
 
 def allows_nothing(finding: Finding, answer: Answer) -> bool:
-    """At least one reason has no budget in the NodePool."""
+    """Return whether the NodePool's budget is 0 for at least one reason."""
     allowed = [method["budgets"].get(finding.objects[0].name) for method in answer.get("disruption", ())]
     return not allowed or 0 in allowed
 
@@ -59,7 +59,7 @@ PROMISES: dict[str, Callable[[Finding, Answer], bool]] = {
     "node-deleting-blocks-all": disrupts_only_empty_nodes,
     "claim-unsynced": disrupts_only_empty_nodes,
 }
-"""What has to hold in Karpenter's answer when a rule finds something."""
+"""By rule, the condition that Karpenter's answer must meet if the rule finds something."""
 ASKED = [BY_ID[rule] for rule in PROMISES]
 FILES = sorted(
     [*(GOLDENS / "rules").glob("*.jsonl.gz"), *(GOLDENS / "karpenter-1.14.1").glob("*.jsonl.gz")],
@@ -72,7 +72,7 @@ FOUND = {
     "rules-provisioning": {*("pod-fails-silently", "pool-no-types", "pod-no-usable-pool", "pod-host-port-daemonset"),
                            "volume-zone-without-offering"},
 }  # fmt: skip
-"""Rules that find something in a file, every rule with a promise in one of them."""
+"""Rules that find something in each file; each rule of PROMISES does so in at least one file."""
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
@@ -93,5 +93,5 @@ def test_findings_agree_with_karpenter(path: Path) -> None:
     assert FOUND.get(path.name.partition(".")[0], set()) <= seen
 
 
-def test_every_promise_is_put_to_the_test() -> None:
+def test_every_promise_is_tested_by_a_file() -> None:
     assert set().union(*FOUND.values()) == set(PROMISES)

@@ -1,4 +1,4 @@
-"""All rules together: each finds its case and nothing else; order, failures, documentation."""
+"""All rules together: their cases, the order of findings, failures and documentation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def a_finding(severity: Severity, name: str = "a", per_hour: float | None = None
     return Finding(severity=severity, objects=(ObjectRef("NodePool", name),), fact="so it is", per_hour=per_hour)
 
 
-def test_the_worst_and_dearest_come_first() -> None:
+def test_the_most_severe_and_expensive_findings_are_first() -> None:
     rules = [
         a_rule("z", a_finding(Severity.INFO, per_hour=9.0), a_finding(Severity.WARNING, "cheap", 1.0)),
         a_rule("y", a_finding(Severity.ERROR), a_finding(Severity.WARNING, "dear", 2.0)),
@@ -54,7 +54,7 @@ def test_the_worst_and_dearest_come_first() -> None:
     assert (report.notable, report.count(Severity.INFO), report.rules) == (3, 1, 2)
 
 
-def test_a_rule_that_raises_is_one_sentence() -> None:
+def test_an_exception_in_a_rule_is_one_message() -> None:
     rules = [a_rule("bad", error=KeyError("x")), a_rule("good", a_finding(Severity.INFO))]
     adviser = Adviser(context_of(an_inventory()), rules)
     assert list(adviser.ask()) == ["bad", "good"]
@@ -62,7 +62,7 @@ def test_a_rule_that_raises_is_one_sentence() -> None:
     assert [finding.rule for finding in adviser.report.findings] == ["good"]
 
 
-def test_story_e_by_its_rules() -> None:
+def test_findings_of_story_e() -> None:
     report = advise(context_of(story_e.inventory(), story_e.TYPES))
     assert {"node-receives-pods", "budget-never-opens"} <= {finding.rule for finding in report.findings}
 
@@ -72,7 +72,7 @@ def test_no_rule_fails_on_an_empty_cluster() -> None:
     assert (report.findings, report.failures) == ((), ())
 
 
-def test_the_catalogue_is_complete() -> None:
+def test_every_rule_has_all_texts() -> None:
     for rule in RULES:
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.id)
         assert 0 < len(rule.title) <= 40, rule.id
@@ -89,12 +89,12 @@ def test_the_catalogue_is_complete() -> None:
 
 
 def _kind(rule: Rule) -> str:
-    """Return the kind that the name of a rule's file begins with."""
+    """Return the kind of a rule's subject, from the name of its module."""
     return rule.find.__module__.rpartition(".")[2].partition("_")[0]
 
 
-def test_the_documentation_is_made_of_the_rules() -> None:
-    """`python tools/make_advice_docs.py` writes it anew."""
+def test_the_documentation_is_generated_from_the_rules() -> None:
+    """`python tools/make_advice_docs.py` updates it."""
     page = PAGE.read_text(encoding="utf-8")
     assert page.endswith(sections())
     assert page.count(BEGIN) == 1
@@ -103,7 +103,7 @@ def test_the_documentation_is_made_of_the_rules() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_rule(case: Case) -> None:
+def test_a_rule_finds_its_case(case: Case) -> None:
     check(case)
 
 

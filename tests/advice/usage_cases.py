@@ -17,13 +17,13 @@ NAMES = tuple(f"web-{number}" for number in range(4))
 
 
 def asking(*, cpu: str = "450m", memory: str = "128Mi", node: str = "node-1", **fields: Any) -> Inventory:
-    """Return four pods of a ReplicaSet on a node with 1930m and 7Gi."""
+    """Return four pods of a ReplicaSet on a node with 1930m CPU and 7Gi memory."""
     pods = tuple(a_pod(name=name, node=node, cpu=cpu, memory=memory, **fields) for name in NAMES)
     return an_inventory(nodes=1, pods=pods)
 
 
 def measured(*samples: tuple[int, int], names: tuple[str, ...] = NAMES) -> LiveUsage:
-    """Return millicores and bytes that each pod used, a minute apart."""
+    """Return the usage of each pod in millicores and bytes, one measurement a minute."""
     used = first_seen(Sample(NOW_NS, *samples[0]))
     for minutes, (cpu, memory) in enumerate(samples[1:], 1):
         used = used.then(Sample(NOW_NS + minutes * MINUTE_NS, cpu, memory))
