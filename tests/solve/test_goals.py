@@ -50,7 +50,7 @@ def price(base: WhatIfBase, edits: tuple[AnyEdit, ...], mode: Replay) -> float:
 # Nothing pending
 
 
-def test_a_search_goes_on_from_a_scenario_and_its_answer_holds_both() -> None:
+def test_a_search_may_start_from_a_scenario_and_its_answer_includes_it() -> None:
     types = (a_type("m5.large", "2", 0.1), a_type("c5.4xlarge", "16", 0.7))
     small = a_pool(name="small", requirements=(a_requirement(FAMILY, "In", "m5"),))
     labelled = a_pod(name="gold", cpu="1", node_selector={"tier": "gold"})
@@ -94,7 +94,7 @@ def test_two_kinds_of_pods_need_a_set_of_changes_and_the_cheapest_wins() -> None
     assert answer.runner_up is not None
     assert answer.runner_up.why_not == "costs $0.40/h more"
     assert answer.effort.tried == answer.effort.all
-    # Every set of the changes that were tried by themselves: none is cheaper that leaves nothing pending.
+    # No combination of the single changes leaves nothing pending at a lower cost.
     singles = [tried for tried in (answer.runner_up, *answer.others) if len(tried.parts) == 1]
     for size in (1, 2):
         for chosen in combinations(singles, size):
@@ -112,7 +112,7 @@ def test_a_limit_rises_by_what_all_pods_need() -> None:
     assert present(answer.best).parts == ("NodePool general: raise its limit of cpu from 4 to 12",)
 
 
-def test_pods_are_changed_only_where_nothing_else_helps_and_never_if_told_so() -> None:
+def test_pods_are_changed_only_if_nothing_else_helps_and_it_is_allowed() -> None:
     pod = a_pod(name="huge", cpu="500")
     base = a_base(pod)
     answer = solved(base, "pending")
@@ -127,7 +127,7 @@ def test_pods_are_changed_only_where_nothing_else_helps_and_never_if_told_so() -
 
 
 def overhead_base(*pods: Any) -> WhatIfBase:
-    """Return a cluster of one type whose memory shrinks with the overhead: 64Gi times 1 minus the percent."""
+    """Return a cluster with one instance type, which has 64Gi times (1 - overhead percent) of memory."""
     pool = a_pool(name="general")
     given = a_base(*pods, pools=(pool,))
 
@@ -138,7 +138,7 @@ def overhead_base(*pods: Any) -> WhatIfBase:
     return WhatIfBase(given.inventory, types_for, given.settings, NOW_NS)
 
 
-def test_the_highest_overhead_is_that_of_going_through_all_values() -> None:
+def test_the_highest_overhead_equals_that_of_trying_all_values() -> None:
     base = overhead_base(a_pod(name="big", cpu="1", memory="56Gi"), a_pod(name="small", cpu="1", memory="1Gi"))
     answer = solved(base, "overhead")
     (edit,) = present(answer.best).edits
@@ -166,7 +166,7 @@ def test_the_risk_of_less_overhead_is_in_the_first_sentence() -> None:
 NOW = Figures(pending=1, nodes=1, price_per_hour=1.0)
 
 
-def test_a_change_at_a_risk_stands_behind_a_dearer_one_without() -> None:
+def test_a_risky_change_ranks_below_a_more_expensive_safe_one() -> None:
     def change(words: str, price: float, edit: AnyEdit) -> Tried:
         figures = Figures(pending=0, nodes=1, price_per_hour=price)
         return Tried(parts=(words,), outcome="nothing pending", edits=(edit,), figures=figures, is_enough=True)
@@ -201,7 +201,7 @@ def test_less_drift_wins_among_equal_changes(now: float, drifting: float, calm: 
     assert (result.words, runner_up.why_not) == (best, why)
 
 
-def test_an_overhead_may_be_bounded_by_what_it_costs() -> None:
+def test_an_overhead_may_be_limited_by_its_additional_cost() -> None:
     pods = [a_pod(name=f"p{index}", cpu="1", memory="14Gi") for index in range(4)]
     free, bounded = (solved(overhead_base(*pods), "overhead", **given) for given in ({}, {"dearer_by": "0%"}))
     assert present(bounded.best).figures.price_per_hour == pytest.approx(bounded.now.price_per_hour)
@@ -212,7 +212,7 @@ def test_an_overhead_may_be_bounded_by_what_it_costs() -> None:
     assert "cheapest" not in headline(without)
 
 
-def test_a_dollar_in_the_name_of_a_pod_is_no_price() -> None:
+def test_a_dollar_sign_in_a_pod_name_is_not_treated_as_a_price() -> None:
     answer = solved(unpriced(overhead_base(a_pod(name="big$5", cpu="1", memory="56Gi"))), "overhead")
     assert present(answer.runner_up).why_not == "leaves 1 pod unschedulable that fit today: default/big$5"
 
@@ -224,7 +224,7 @@ def weighed(**weights: int) -> tuple[Any, ...]:
     return tuple(a_pool(name=name, weight=weight) for name, weight in weights.items())
 
 
-def test_the_smallest_step_in_the_order_brings_pods_to_a_pool() -> None:
+def test_the_smallest_change_of_order_that_moves_pods_to_a_pool_wins() -> None:
     pods = (a_pod(name="web-1", cpu="1"), a_pod(name="web-2", cpu="1"))
     answer = solved(
         a_base(*pods, pools=weighed(first=50, second=20, third=10)), "weight", pods="default/web-*", nodepool="second"
@@ -239,7 +239,7 @@ def test_the_smallest_step_in_the_order_brings_pods_to_a_pool() -> None:
     assert present(answer.best).words == "NodePool z: weight 99"
 
 
-def test_other_pods_that_would_move_decide_between_orders() -> None:
+def test_the_order_that_moves_fewest_other_pods_wins() -> None:
     tolerant = a_pod(name="web", cpu="1", node_selector={"tier": "gold"})
     other = a_pod(name="other", cpu="1")
     gold = [
@@ -252,7 +252,7 @@ def test_other_pods_that_would_move_decide_between_orders() -> None:
     assert present(answer.runner_up).why_not == "1 other pod moves to another NodePool"
 
 
-def test_pods_that_a_pool_cannot_take_or_has_anyway() -> None:
+def test_pods_that_cannot_or_already_do_land_on_the_pool() -> None:
     pools = (a_pool(name="a"), a_pool(name="b", taints=(Taint("team", "NoSchedule", "x"),)))
     answer = solved(a_base(a_pod(name="web"), pools=pools), "weight", pods="default/*", nodepool="b")
     assert (answer.is_reached, answer.best) == (False, None)
@@ -274,7 +274,7 @@ FAMILIES = (
 )
 
 
-def test_families_are_those_that_trying_every_set_finds() -> None:
+def test_families_equal_those_found_by_trying_every_set() -> None:
     pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "m5"),))
     pods = [a_pod(name=f"p{index}", cpu="1500m", memory="6Gi") for index in range(3)]
     base = a_base(*pods, pools=(pool,), types=FAMILIES)
@@ -293,7 +293,7 @@ def test_families_are_those_that_trying_every_set_finds() -> None:
     assert headline(answer).startswith("NodePool general: allow m6a: 3 nodes as now, $0.06/h less on an empty cluster")
 
 
-def test_without_prices_the_headline_says_what_makes_an_answer_the_best() -> None:
+def test_without_prices_the_headline_names_the_criterion_of_the_best_answer() -> None:
     pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "m5"),))
     pods = [a_pod(name=f"p{index}", cpu="1500m", memory="6Gi") for index in range(3)]
     answer = solved(unpriced(a_base(*pods, pools=(pool,), types=FAMILIES)), "families", nodepool="general")
@@ -313,7 +313,7 @@ def test_the_price_of_nodes_is_null_if_none_has_one(nodes: int, unpriced: int, p
     assert plain(REPORT, replace(answer, now=figures, has_prices=True))["now"]["pricePerHour"] == price
 
 
-def test_no_family_makes_it_cheaper() -> None:
+def test_no_family_lowers_the_cost() -> None:
     pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "m6a"),))
     base = a_base(a_pod(name="a", cpu="1"), pools=(pool,), types=FAMILIES)
     answer = solved(base, "families", nodepool="general")
@@ -340,17 +340,17 @@ def test_no_family_makes_it_cheaper() -> None:
     ("consolidate-after", {}, "consolidate-after: evictions is missing"),
     ("consolidate-after", {"evictions": "few"}, "evictions: 'few' is not a number"),
 ])  # fmt: skip
-def test_refusals_are_told(goal: str, given: dict[str, str], says: str) -> None:
+def test_invalid_goals_are_refused(goal: str, given: dict[str, str], says: str) -> None:
     with pytest.raises(RequestError, match=says.replace("(", r"\(")):
         solve_goal(a_base(a_pod(name="a")), goal, given)
 
 
-def test_shares_that_cannot_be_read() -> None:
+def test_invalid_shares_are_refused() -> None:
     with pytest.raises(RequestError, match="dearer-by: 'much' is not a share"):
         solved(overhead_base(), "overhead", dearer_by="much")
 
 
-def test_a_search_tells_how_far_it_is_and_can_be_stopped() -> None:
+def test_a_search_reports_progress_and_can_be_cancelled() -> None:
     pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "m5"),))
     base = a_base(a_pod(name="a"), pools=(pool,), types=FAMILIES)
     told: list[tuple[int, int]] = []
@@ -366,7 +366,7 @@ def test_a_search_tells_how_far_it_is_and_can_be_stopped() -> None:
     assert told[-1] == (3, 200)
 
 
-def test_the_answer_is_a_scenario_manifests_and_commands() -> None:
+def test_the_answer_is_available_as_scenario_manifests_and_commands() -> None:
     base = a_base(a_pod(name="web", cpu="1"), pools=weighed(first=50, second=20))
     answer = solved(base, "weight", pods="default/web", nodepool="second")
     (scenario,) = read_scenarios(write_scenarios([answer.scenario]), "written")
@@ -414,6 +414,8 @@ CPU = ("spec", "limits", "cpu")
         ),
     ],
 )
-def test_changes_in_a_place_fit_both(changes: list[tuple[AnyEdit, ...]], together: tuple[AnyEdit, ...] | None) -> None:
+def test_changes_of_the_same_field_are_merged(
+    changes: list[tuple[AnyEdit, ...]], together: tuple[AnyEdit, ...] | None
+) -> None:
     pool = a_pool(name="general", requirements=(a_requirement(FAMILY, "In", "a", "b"),), limits=amounts({"cpu": "4"}))
     assert composed(a_base(pools=(pool,)), changes) == together

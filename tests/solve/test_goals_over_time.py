@@ -49,7 +49,9 @@ MINUTE_NS = 60 * NS_PER_SECOND
     share=st.sampled_from(["1", "10%", "100%", "7"]),
     later=st.integers(0, 6 * 24 * 60),
 )
-def test_inside_is_the_share(days: set[int], hours: tuple[int, int], zone: str, share: str, later: int) -> None:
+def test_inside_the_window_the_budget_is_the_share(
+    days: set[int], hours: tuple[int, int], zone: str, share: str, later: int
+) -> None:
     start, end = hours
     now_ns = NOW_NS + later * MINUTE_NS
     offset, _ = offset_of(ZoneInfo(zone), NOW_NS)
@@ -60,14 +62,14 @@ def test_inside_is_the_share(days: set[int], hours: tuple[int, int], zone: str, 
     for span in allowance(pool, Reason.DRIFTED, use, now_ns, now_ns + 2 * WEEK_NS):
         middle = datetime.fromtimestamp((span.start_ns + span.end_ns) // 2 // NS_PER_SECOND, UTC)
         local = (middle + timedelta(minutes=offset)).replace(tzinfo=None)
-        # Independently: a window that began on one of the days, today or before, is still open.
+        # Computed independently: a window that began on one of these days, today or earlier, is still open.
         begun = [local.replace(hour=0, minute=0, second=0) + timedelta(days=-ago, minutes=start) for ago in (0, 1)]
         is_open = any(item <= local < item + timedelta(minutes=length) and item.weekday() in days for item in begun)
         assert span.allowed == (scaled(share, 37) if is_open else 0)
     assert len(budgets) <= 8
 
 
-def test_gaps_alike_share_a_budget() -> None:
+def test_equal_gaps_share_a_budget() -> None:
     assert window_budgets(week_of("mon-fri", "22:00-06:00", 60), "20%") == [
         {"nodes": "20%"},
         {"nodes": "0", "schedule": "0 5 * * tue,wed,thu,fri", "duration": "16h"},
@@ -77,7 +79,7 @@ def test_gaps_alike_share_a_budget() -> None:
     assert week_of("sat-mon", "9-17", 0) == week_of("mon,sun,sat", "09:00-17:00", 0)
 
 
-def test_the_answer_is_accepted_replaces_budgets_and_names_the_change_of_clocks() -> None:
+def test_the_answer_is_valid_replaces_budgets_and_mentions_daylight_saving() -> None:
     given = {"hours": "22:00-06:30", "weekdays": "fri", "zone": "Europe/Berlin", "share": "2"}
     solved = solve_goal(cluster(), "window", given)
     (edit,) = present(solved.best).edits
@@ -99,13 +101,13 @@ def test_the_answer_is_accepted_replaces_budgets_and_names_the_change_of_clocks(
     ({"hours": "22-6", "share": "half"}, "is neither a number of nodes nor a percentage"),
     ({"hours": "22-6", "nodepool": "none"}, "does not exist"),
 ])  # fmt: skip
-def test_windows_that_cannot_be_written(given: dict[str, str], says: str) -> None:
+def test_invalid_windows_are_refused(given: dict[str, str], says: str) -> None:
     with pytest.raises(RequestError, match=says):
         solve_goal(cluster(), "window", given)
 
 
 @given(hours=st.lists(st.integers(0, 12), max_size=30), most=st.integers(1, 4))
-def test_no_hour_holds_more_and_nodes_move_only_forward(hours: list[int], most: int) -> None:
+def test_no_hour_exceeds_the_maximum_and_nodes_only_move_earlier(hours: list[int], most: int) -> None:
     claims = [
         a_nodeclaim(name=f"n{i}", created_ns=NOW_NS - HOUR_NS, expire_after_ns=(1 + hour) * HOUR_NS + NS_PER_SECOND)
         for i, hour in enumerate(hours)
@@ -115,7 +117,7 @@ def test_no_hour_holds_more_and_nodes_move_only_forward(hours: list[int], most: 
     moved = {claim.name: hour for hour, of_hour in early.items() for claim in of_hour}
     assert all(hour < numbers[name] for name, hour in moved.items())
     counts = Counter(moved.get(name, hour) for name, hour in numbers.items())
-    # Only nodes without any hour left exceed an hour, and only if no arrangement fits.
+    # An hour may exceed the maximum only if no arrangement of the nodes fits.
     assert sum(max(count - most, 0) for count in counts.values()) == left
     excess = max((sum(hour <= until for hour in hours) - most * (until + 1) for until in range(13)), default=0)
     assert left == max(excess, 0)
@@ -145,7 +147,7 @@ def solved(base: WhatIfBase, evictions: int) -> Solved:
 
 @pytest.fixture(scope="module")
 def played(base: WhatIfBase) -> dict[str, tuple[int, float]]:
-    """Return evictions within a day and the mean of $/h of every value."""
+    """Return each value's evictions within a day and its mean cost in $/h."""
     result = {}
     path = ("spec", "disruption", "consolidateAfter")
     for value in LADDER:
@@ -160,19 +162,21 @@ def played(base: WhatIfBase) -> dict[str, tuple[int, float]]:
 
 
 @pytest.mark.parametrize("most", [0, 1, 5])
-def test_the_answer_is_that_of_every_value(base: WhatIfBase, played: dict[str, tuple[int, float]], most: int) -> None:
+def test_the_answer_equals_the_best_of_all_values(
+    base: WhatIfBase, played: dict[str, tuple[int, float]], most: int
+) -> None:
     answer = solved(base, most)
     allowed = {value: price for value, (evictions, price) in played.items() if evictions <= most}
     cheapest = [value for value, price in allowed.items() if price == min(allowed.values())]
     assert answer.best is not None
     (edit,) = answer.best.edits
     assert isinstance(edit, SetField)
-    assert edit.value == cheapest[0]  # of equal ones the calmest
+    assert edit.value == cheapest[0]  # of equal values, the longest time
     assert answer.best.figures.evictions == played[edit.value][0]
     assert answer.best.figures.price_per_hour == pytest.approx(played[edit.value][1], abs=1e-4)
 
 
-def test_the_runner_up_is_the_next_value_and_says_why_it_lost(base: WhatIfBase) -> None:
+def test_the_runner_up_is_the_next_value_with_the_reason_why_it_lost(base: WhatIfBase) -> None:
     answer = solved(base, 0)
     assert answer.is_reached
     assert present(answer.runner_up).why_not == "evicts 1 pod within a day"
@@ -182,7 +186,7 @@ def test_the_runner_up_is_the_next_value_and_says_why_it_lost(base: WhatIfBase) 
     assert "one day from now with a constant load: other days may evict more or less" in answer.approximated
 
 
-def test_without_prices_the_answer_is_the_same_and_says_no_dollars(base: WhatIfBase) -> None:
+def test_without_prices_the_answer_is_the_same_without_costs(base: WhatIfBase) -> None:
     off = NodePrices(settings=PriceSettings(is_disabled=True))
     without = solved(WhatIfBase(base.inventory, base.types_for, Settings(), NOW_NS, prices=off), 0)
     with_dollars = solved(base, 0)
@@ -215,7 +219,7 @@ def test_the_worst_of_several_days_and_seeds_counts() -> None:
     assert figures_of_plays([play((0.1, 2), (0.9, 2), (1.5, 3), price=2.0)], 2).evictions == 4
 
 
-def test_days_and_seeds_are_said(base: WhatIfBase) -> None:
+def test_days_and_seeds_are_named(base: WhatIfBase) -> None:
     given = {"evictions": "9", "nodepool": "general", "days": "2", "seeds": "2"}
     answer = solve_goal(base, "consolidate-after", given)
     assert present(answer.best).outcome.endswith(" on the worst of 2 days, the most of 2 seeds")

@@ -16,7 +16,7 @@ FoundT = TypeVar("FoundT")
 
 
 def of_each(result: Callable[[ItemT], FoundT]) -> Callable[[Iterable[ItemT]], Iterable[FoundT]]:
-    """Return what answers many at once, as workers do: a few are taken before the first is answered."""
+    """Return a function that answers many items as workers do: it takes a few before it answers the first."""
 
     def items_tried(items: Iterable[ItemT]) -> Iterable[FoundT]:
         ahead = deque[ItemT]()
@@ -30,7 +30,7 @@ def of_each(result: Callable[[ItemT], FoundT]) -> Callable[[Iterable[ItemT]], It
 
 
 @given(st.integers(1, 300), st.integers(-1, 299))
-def test_halving_finds_the_edge(count: int, last: int) -> None:
+def test_bisection_finds_the_highest_good_value(count: int, last: int) -> None:
     asked: list[int] = []
 
     def is_good(position: int) -> bool:
@@ -45,11 +45,11 @@ def test_halving_finds_the_edge(count: int, last: int) -> None:
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=60))
-def test_values_that_rise_and_fall_are_gone_through(good: list[bool]) -> None:
+def test_all_values_are_tried_if_they_are_not_monotone(good: list[bool]) -> None:
     line = highest_good(len(good), of_each(good.__getitem__), most=len(good))
     linear = max((position for position, is_one in enumerate(good) if is_one), default=None)
     if line.is_monotone:
-        # None of those that were tried is an exception: the answer is an edge among them.
+        # The tried values are monotone, so the answer is the highest good one.
         assert line.highest is None or good[line.highest]
         assert all(good[position] is (line.highest is not None and position <= line.highest) for position in line.tried)
     else:
@@ -58,13 +58,13 @@ def test_values_that_rise_and_fall_are_gone_through(good: list[bool]) -> None:
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=16))
-def test_few_values_are_all_looked_at(good: list[bool]) -> None:
+def test_few_values_are_all_tried(good: list[bool]) -> None:
     line = highest_good(len(good), of_each(good.__getitem__), most=16)
     if len(line.tried) == len(good):
         assert line.highest == max((position for position, is_one in enumerate(good) if is_one), default=None)
 
 
-def test_too_many_values_are_spread_and_followed_to_an_edge() -> None:
+def test_of_many_values_a_sample_is_tried_and_the_edge_is_searched() -> None:
     def is_good(position: int) -> bool:
         return position < 10 or 500 <= position <= 733
 
@@ -87,7 +87,7 @@ def noting(tried: list[Chosen]) -> Callable[[Chosen], int]:
 
 
 @given(st.integers(0, 6), st.integers(1, 4), st.data())
-def test_every_set_is_tried_where_the_bound_allows_it(count: int, largest: int, data: st.DataObject) -> None:
+def test_every_set_is_tried_if_the_limit_allows_it(count: int, largest: int, data: st.DataObject) -> None:
     sets = all_sets(count, min(largest, count))
     excluded = set(data.draw(st.lists(st.sampled_from(sets), unique=True))) if sets else set()
     tried: list[Chosen] = []
@@ -97,7 +97,7 @@ def test_every_set_is_tried_where_the_bound_allows_it(count: int, largest: int, 
 
 
 @given(st.lists(st.integers(-9, 9), min_size=3, max_size=12), st.integers(1, 3), st.integers(1, 40))
-def test_the_bound_holds_and_what_adds_up_is_found(worth: list[int], largest: int, most: int) -> None:
+def test_the_limit_is_kept_and_additive_gains_are_found(worth: list[int], largest: int, most: int) -> None:
     tried: list[Chosen] = []
 
     def value(chosen: Chosen) -> int:
@@ -112,7 +112,7 @@ def test_the_bound_holds_and_what_adds_up_is_found(worth: list[int], largest: in
         assert max(sum(worth[number] for number in chosen) for chosen in tried) == best
 
 
-def test_sets_that_are_like_one_that_was_tried_do_not_use_up_the_bound() -> None:
+def test_excluded_sets_do_not_count_towards_the_limit() -> None:
     tried: list[Chosen] = []
     sets = search_sets(6, 2, 3, of_each(noting(tried)), lambda numbers: sum(numbers) % 2 == 1, listed=100)
     assert tried == [(0,), (2,), (4,)]

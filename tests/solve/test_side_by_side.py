@@ -25,7 +25,7 @@ MOST_AHEAD = 4
 
 
 def elsewhere(ask: Ask, common: object, items: Iterable[object], _reporter: Reporter) -> Iterator[Any]:
-    """Ask as other processes do: some items are taken before the first is answered, and all comes as bytes."""
+    """Answer as worker processes do: take some items before answering the first, and pickle everything."""
     ahead = deque[bytes]()
 
     def answered() -> Any:
@@ -53,7 +53,7 @@ def fleet() -> WhatIfBase:
     ("weight", {"pods": "default/w*", "nodepool": "third"}),
     ("families", {"nodepool": "first", "replay": "pending"}),
 ])  # fmt: skip
-def test_the_answer_is_the_same(goal: str, given: dict[str, str]) -> None:
+def test_other_processes_give_the_same_answer(goal: str, given: dict[str, str]) -> None:
     here = solve_goal(fleet(), goal, given)
     there = solve_goal(fleet(), goal, given, each=elsewhere)
     assert here.effort.tried > 1
@@ -80,20 +80,20 @@ def cluster() -> WhatIfBase:
     (SetField(GENERAL, ("spec", "limits"), {"cpu": "4"}), RemoveNode("b")),
 ])  # fmt: skip
 @pytest.mark.parametrize("mode", [Replay.PENDING, Replay.SCRATCH])
-def test_it_comes_to_what_the_edits_come_to(edits: tuple[AnyEdit, ...], mode: Replay) -> None:
+def test_an_edited_base_gives_the_same_result_as_the_edits(edits: tuple[AnyEdit, ...], mode: Replay) -> None:
     on = cluster()
     there, here = replay(edited_base(on, edits), mode), replay(apply(on, edits), mode)
     assert {pod.key for pod in there.unplaced} == {pod.key for pod in here.unplaced}
     assert there.pools == here.pools
 
 
-def test_what_the_edits_drift_is_drifted() -> None:
+def test_nodes_that_the_edits_drift_are_drifted_in_the_edited_base() -> None:
     edit = SetField(GENERAL, ("spec", "template", "metadata", "labels"), {"team": "a"})
     assert not any(claim.is_true("Drifted") for claim in cluster().inventory.nodeclaims)
     drifted = edited_base(cluster(), (edit,)).inventory.nodeclaims
     assert [claim.is_true("Drifted") for claim in drifted] == [True, True]
 
 
-def test_an_edit_that_cannot_be_made_is_said() -> None:
+def test_an_edit_of_a_missing_object_is_an_error() -> None:
     with pytest.raises(EditError, match="none-such"):
         edited_base(cluster(), (SetField(ObjectRef("NodePool", "none-such"), ("spec", "weight"), 1),))
