@@ -32,7 +32,7 @@ def document_of(family: str, place: int = 0) -> dict[str, Any]:
 
 
 def waiting(situation: Situation) -> tuple[int, set[str]]:
-    """Return how many NodeClaims one pass makes, and the pods that it finds no place for."""
+    """Return the number of NodeClaims that one pass launches, and the pods that stay unschedulable."""
     outcome = replay(situation, Replay.PENDING)
     return len(outcome.claims), {pod.key for pod in outcome.unplaced}
 
@@ -74,7 +74,7 @@ def test_disruption_treats_an_edit_as_the_edited_cluster(family: str, field: str
 
 
 @pytest.mark.parametrize(("family", "place"), [*((family, 0) for family in MOVING), ("existing", 1)])
-def test_commands_of_a_play_save_what_their_nodes_cost_less_what_replaces_them(family: str, place: int) -> None:
+def test_commands_save_the_cost_of_their_nodes_minus_their_replacements(family: str, place: int) -> None:
     base = base_of(document_of(family, place))
     prices = {node.node_name: price_of(base.fleet, node) or 0.0 for node in base.fleet.nodes}
     for step in forecast_of(base).play(horizon_ns=30 * MINUTES_NS).steps:
@@ -84,7 +84,7 @@ def test_commands_of_a_play_save_what_their_nodes_cost_less_what_replaces_them(f
 
 
 @pytest.mark.parametrize(("family", "place"), [("existing", 0), ("existing", 2), ("mixed", 1)])
-def test_so_many_pods_fit_as_a_what_if_finds_a_place_for_and_no_more(family: str, place: int) -> None:
+def test_headroom_equals_the_number_of_pods_that_fit_in_a_what_if(family: str, place: int) -> None:
     base = base_of(document_of(family, place))
     keys = {pod.key for pod in base.inventory.pods}
     launched, _ = waiting(base)
@@ -99,7 +99,7 @@ def test_so_many_pods_fit_as_a_what_if_finds_a_place_for_and_no_more(family: str
 
 
 @pytest.mark.parametrize(("family", "place", "pending"), [("existing", 0, 9), ("mixed", 1, 0)])
-def test_a_drill_says_of_every_pod_where_the_what_if_puts_it(family: str, place: int, pending: int) -> None:
+def test_a_drill_has_the_unschedulable_pods_of_the_what_if(family: str, place: int, pending: int) -> None:
     base = base_of(document_of(family, place))
     before, most, others = waiting(apply(base, ()))[1], 0, 0
     for loss in losses(base.inventory):
@@ -110,11 +110,11 @@ def test_a_drill_says_of_every_pod_where_the_what_if_puts_it(family: str, place:
         assert bool(result.on_new) == bool(result.launched)
         most, others = max(most, len(result.pending)), others + len(result.also_pending)
     assert most == pending
-    assert others, "a loss takes the place that others wait for"
+    assert others, "some loss makes pods unschedulable that are pending today"
 
 
 @pytest.mark.parametrize(("family", "place"), [("mixed", 1), ("storyD", 0)])
-def test_the_answer_of_a_goal_reaches_it_as_a_scenario_at_the_cost_that_it_says(family: str, place: int) -> None:
+def test_the_answer_of_a_goal_has_its_nodes_and_cost_as_a_scenario(family: str, place: int) -> None:
     base = base_of(document_of(family, place))
     solved = solve_goal(base, "pending", {})
     (scenario,) = read_scenarios(write_scenarios([solved.scenario]), "answer")

@@ -45,7 +45,7 @@ def counts(result: Drill) -> tuple[int, int, int, int]:
     return result.pods, result.on_nodes, result.on_new, len(result.pending)
 
 
-def test_pods_fit_on_other_nodes_get_new_ones_or_wait() -> None:
+def test_pods_fit_on_other_nodes_or_new_ones_or_are_unschedulable() -> None:
     pods = (
         a_pod(name="small", node="a", cpu="500m"),
         a_pod(name="large", node="a", cpu="1600m"),
@@ -69,7 +69,7 @@ def test_pods_fit_on_other_nodes_get_new_ones_or_wait() -> None:
     assert parts == ["  Stay pending", "  New nodes", "  Assumed", "  Not modelled"]
 
 
-def test_daemons_do_not_move_and_pods_without_an_owner_are_lost() -> None:
+def test_daemonset_pods_do_not_move_and_pods_without_an_owner_are_lost() -> None:
     alone = a_pod(name="alone", node="a")
     alone = replace(alone, template=replace(alone.template, owners=()))
     result = drill(cluster(a_pod(name="agent", node="a", daemonset="agent"), alone), WITHOUT_A)
@@ -81,7 +81,7 @@ def test_daemons_do_not_move_and_pods_without_an_owner_are_lost() -> None:
     assert "  Lost: no owner recreates them" in list(detail_lines(result))
 
 
-def test_pods_that_wait_today_may_lose_the_node_they_would_get() -> None:
+def test_pods_pending_today_may_become_unschedulable() -> None:
     result = drill(cluster(a_pod(name="new", cpu="1500m", node_selector=IN_A)), WITHOUT_A)
     assert counts(result) == (0, 0, 0, 0)
     assert [unplaced.pod_key for unplaced in result.also_pending] == ["default/new"]
@@ -101,7 +101,7 @@ def test_a_volume_keeps_its_pod_in_the_zone() -> None:
     assert counts(drill(cluster(pod, claims=(claim,), volumes=(reachable,)), WITHOUT_A)) == (1, 1, 0, 0)
 
 
-def test_what_goes_with_a_capacity_type_and_a_nodepool() -> None:
+def test_losses_of_a_capacity_type_and_a_nodepool() -> None:
     spot_only = {"karpenter.sh/capacity-type": "spot"}
     pods = (a_pod(name="cheap", node="b", node_selector=spot_only), a_pod(name="any", node="b", cpu="1"))
     result = drill(cluster(*pods), Loss(LossKind.CAPACITY_TYPE, "spot"))
@@ -121,7 +121,7 @@ def test_what_goes_with_a_capacity_type_and_a_nodepool() -> None:
     assert lines[lines.index("  NodePools with nothing left to launch") + 1] == "    bound"
 
 
-def test_without_any_nodepool_kube_scheduler_places_pods_on_the_nodes_that_are_left() -> None:
+def test_without_any_nodepool_kube_scheduler_places_pods_on_remaining_nodes() -> None:
     group = a_node(name="group", pool="", zone=B, cpu="2")
     pods = [
         a_pod(name="web", node="a", cpu="1"),
@@ -138,8 +138,8 @@ def test_without_any_nodepool_kube_scheduler_places_pods_on_the_nodes_that_are_l
     assert KUBE_SCHEDULER_APPROXIMATED in result.assumed
 
 
-def test_pods_that_keep_off_nodepools_move_to_other_nodes() -> None:
-    """Karpenter ignores them, so only kube-scheduler places them: next to the pods that Karpenter has placed."""
+def test_pods_that_exclude_karpenters_nodes_move_to_other_nodes() -> None:
+    """Karpenter ignores these pods, so kube-scheduler places them after Karpenter has placed the others."""
     keeps_off = (NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"),)),)
     groups = tuple(a_node(name=f"group-{zone}", pool="", zone=zone, cpu="2") for zone in (A, B))
     pods = [
@@ -157,13 +157,13 @@ def test_pods_that_keep_off_nodepools_move_to_other_nodes() -> None:
     (Loss(LossKind.CAPACITY_TYPE, "x"), "capacity-type=x: no node has it; there are on-demand, spot"),
     (Loss(LossKind.NODEPOOL, "x"), "nodepool=x: no node has it; there are general, spare"),
 ], ids=str)  # fmt: skip
-def test_what_the_cluster_does_not_have_is_a_sentence(loss: Loss, says: str) -> None:
+def test_a_loss_that_the_cluster_does_not_have_is_refused(loss: Loss, says: str) -> None:
     with pytest.raises(RequestError) as caught:
         drill(cluster(manifests=(POOL, another("spare"))), loss)
     assert str(caught.value) == says
 
 
-def test_every_loss_is_tried_the_worst_of_a_kind_first() -> None:
+def test_every_loss_is_simulated_and_the_worst_of_a_kind_is_first() -> None:
     start = cluster(
         a_pod(name="x", node="b"), a_pod(name="y", node="b", node_selector={"topology.kubernetes.io/zone": B})
     )
@@ -183,7 +183,7 @@ def test_every_loss_is_tried_the_worst_of_a_kind_first() -> None:
     assert overview([result[0], result[0]]).endswith("(1 other zone would leave pods pending too)")
 
 
-def test_dollars_say_what_is_not_known() -> None:
+def test_unknown_prices_of_launched_nodes_are_mentioned() -> None:
     result = drill(cluster(a_pod(name="x", node="a", cpu="1600m"), a_pod(name="y", node="b", cpu="1600m")), WITHOUT_A)
     (launch,) = result.launches
     for price, unpriced, at_most, says in (

@@ -25,7 +25,7 @@ ONLY_NEW = [{"key": "node.kubernetes.io/instance-type", "operator": "In", "value
 
 
 def planned(nodes: str, *, drifted: tuple[str, ...] = ()) -> Plan:
-    """Return the plan of a change of types, with so many nodes allowed for drift, on nodes of which some drift."""
+    """Return the plan of a change of instance types, with this disruption budget and these drifted nodes."""
     disruption: dict[str, Any] = {"consolidateAfter": "Never", "budgets": [{"nodes": nodes}]}
     pool = {**POOL, "spec": {**POOL["spec"], "disruption": disruption}}
     pairs = [a_pair(name, conditions=("Drifted",) if name in drifted else ()) for name in ("n0", "n1", "n2")]
@@ -35,7 +35,7 @@ def planned(nodes: str, *, drifted: tuple[str, ...] = ()) -> Plan:
     return plan(on, (edit,), horizon_ns=3600 * NS_PER_SECOND)
 
 
-def test_a_rollout_says_how_long_it_takes_and_what_it_takes_meanwhile() -> None:
+def test_a_rollout_has_a_duration_extra_nodes_and_extra_costs() -> None:
     result = planned("1")
     assert result.rollout_ns is not None
     assert result.stalled_by == ()
@@ -54,14 +54,14 @@ def test_a_rollout_says_how_long_it_takes_and_what_it_takes_meanwhile() -> None:
     assert any(risk.startswith("1 NodeClaim drifts and is replaced") for risk in one_drifts.risks())
 
 
-def test_the_first_sentence_has_no_dollars_of_the_end_where_a_node_has_no_price() -> None:
+def test_the_headline_has_no_cost_at_the_end_if_a_node_has_no_price() -> None:
     result = planned("1")
     assert "At the end: $0.36/h instead of $0.30/h" in headline(result)
     unpriced = (*result.now.series[:-1], replace(result.now.end, unpriced=1))
     assert "at the end" not in headline(replace(result, now=replace(result.now, series=unpriced)))
 
 
-def test_sums_that_leave_nodes_out_say_so_and_changes_that_nobody_knows_are_not_said() -> None:
+def test_sums_without_some_nodes_are_marked_and_unknown_changes_left_out() -> None:
     result = planned("1")
     assert price_text(result) == "$0.30/h now; at the end $0.30/h without the edits, $0.36/h with them (+$0.06/h)"
     assert (
@@ -92,7 +92,7 @@ def test_sums_that_leave_nodes_out_say_so_and_changes_that_nobody_knows_are_not_
     assert list(rollout_lines(unknown))[-1].endswith(", at the same total cost")
 
 
-def test_a_rollout_that_stalls_says_where_and_by_what() -> None:
+def test_a_stalled_rollout_names_the_nodes_and_the_blocker() -> None:
     result = planned("0")
     assert result.rollout_ns is None
     assert {words for _, words in result.stalled_by} == {"budget"}
@@ -102,7 +102,7 @@ def test_a_rollout_that_stalls_says_where_and_by_what() -> None:
 
 
 @pytest.mark.parametrize(("nodes", "left"), [("0", ("n1", "n2", "n0")), ("1", ())])
-def test_nodes_that_have_drifted_already_are_of_the_rollout(nodes: str, left: tuple[str, ...]) -> None:
+def test_already_drifted_nodes_are_part_of_the_rollout(nodes: str, left: tuple[str, ...]) -> None:
     result = planned(nodes, drifted=("n0",))
     assert result.drifted_before == ("n0",)
     assert tuple(name for name, _ in result.stalled_by) == left
@@ -110,7 +110,7 @@ def test_nodes_that_have_drifted_already_are_of_the_rollout(nodes: str, left: tu
 
 
 def unrolled(edited_nodes: str, *, nodes: str = "0") -> Plan:
-    """Return the plan of other budgets alone, on a node that has drifted."""
+    """Return the plan of a change of budgets only, on a drifted node."""
     disruption: dict[str, Any] = {"consolidateAfter": "Never", "budgets": [{"nodes": nodes}]}
     pool = {**POOL, "spec": {**POOL["spec"], "disruption": disruption}}
     node, claim = a_pair("n0", conditions=("Drifted",))
@@ -122,7 +122,7 @@ def unrolled(edited_nodes: str, *, nodes: str = "0") -> Plan:
     return plan(on, edits, horizon_ns=3600 * NS_PER_SECOND)
 
 
-def test_what_counts_as_a_stall_of_an_edit() -> None:
+def test_a_rollout_that_the_edit_blocks_counts_as_stalled() -> None:
     result = unrolled("0")
     assert result.drifted == ()
     assert result.unfinished == ()
@@ -133,7 +133,7 @@ def test_what_counts_as_a_stall_of_an_edit() -> None:
     assert result.risks()[0] == "the rollout stalls: 1 of 1 drifted node left, blocked by budget"
 
 
-def test_a_plan_names_what_it_is_about_once() -> None:
+def test_a_plan_names_each_edited_object_once() -> None:
     edits = (
         SetField(GENERAL, ("spec", "weight"), 1),
         SetField(GENERAL, ("spec", "weight"), 2),
@@ -148,7 +148,7 @@ def test_a_plan_names_what_it_is_about_once() -> None:
     assert objects_of(edits) == named
 
 
-def test_extra_nodes_are_those_that_would_not_be_there_anyway() -> None:
+def test_extra_nodes_are_counted_against_the_unedited_forecast() -> None:
     def play(*counts: tuple[int, int]) -> Played:
         series = tuple(Moment(at_ns, nodes, 0.0, 0) for at_ns, nodes in counts)
         return Played(

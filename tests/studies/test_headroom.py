@@ -67,12 +67,12 @@ def needs_no_node(on: WhatIfBase, sample: SamplePod, count: int) -> bool:
 
 
 def all_run_in_the_end(on: WhatIfBase, sample: SamplePod, count: int) -> bool:
-    """Return whether a play of the cluster leaves none pending."""
+    """Return whether a forecast of the cluster leaves no pod pending."""
     return not forecast_of(on, apply(on, sample.edits(count))).play(horizon_ns=240 * 10**9, is_instant=True).end.pending
 
 
 @pytest.mark.parametrize("limit", ["6", "11", "20", "29"])
-def test_every_number_up_to_it_fits_and_the_next_does_not(limit: str) -> None:
+def test_every_number_up_to_the_result_fits_and_the_next_does_not(limit: str) -> None:
     on = cluster(pools=(limited(limit),))
     sample = sample_of(on, WEB)
     result = headroom(on, sample, most=60)
@@ -83,7 +83,7 @@ def test_every_number_up_to_it_fits_and_the_next_does_not(limit: str) -> None:
     assert result.starts == result.fits == sum(count for _, count in result.nodes)
 
 
-def test_pods_that_keep_each_other_away_get_a_node_each() -> None:
+def test_pods_with_anti_affinity_get_a_node_each() -> None:
     on = cluster(a_pod(name="apart", node="b", cpu="100m", host_ports=(HostPort(8080),)))
     result = headroom(on, sample_of(on, ObjectRef("Pod", "apart", "default")), most=30)
     assert result.fits == 1
@@ -91,7 +91,7 @@ def test_pods_that_keep_each_other_away_get_a_node_each() -> None:
     assert (result.next_pool, result.next_type) == ("general", "m5.large on-demand us-east-1a")
 
 
-def test_room_on_nodes_that_are_launched_anyway_is_not_on_nodes_that_are_there() -> None:
+def test_room_on_nodes_launched_for_pending_pods_is_counted_separately() -> None:
     full = a_pod(name="full", node="b", cpu="1900m")
     waiting = a_pod(name="waits", cpu="2500m", owner=an_owner(name="large"))
     on = cluster(a_pod(name="more", node="a", cpu="600m"), full, waiting)
@@ -133,7 +133,7 @@ def test_pending_pods_that_cannot_start_on_any_node_are_named() -> None:
     assert text in forecast_of(on).play(horizon_ns=0, is_instant=True).assumptions
 
 
-def test_resource_claims_are_the_reason_whatever_the_taints_of_nodepools() -> None:
+def test_resource_claims_are_the_reason_even_if_nodepools_have_taints() -> None:
     template = deepcopy(POOL["spec"]["template"])
     template["spec"]["taints"] = [{"key": "team", "effect": "NoSchedule"}]
     tainted = limited("20", template=template)
@@ -142,7 +142,7 @@ def test_resource_claims_are_the_reason_whatever_the_taints_of_nodepools() -> No
     assert reason == "Karpenter does not support ResourceClaims (Dynamic Resource Allocation)"
 
 
-def test_what_starts_at_once_comes_after_pods_that_wait_today() -> None:
+def test_pods_pending_today_are_scheduled_before_the_additional_ones() -> None:
     waiting = tuple(a_pod(name=f"waits-{n}", cpu="600m") for n in range(2))
     without_volume = tuple(replace(pod, volumes=(PodVolume("data", "lost"),)) for pod in waiting)
     result, with_waiting, with_lost = (
@@ -154,7 +154,7 @@ def test_what_starts_at_once_comes_after_pods_that_wait_today() -> None:
     assert (with_lost.starts, with_lost.fits) == (5, 5), "kube-scheduler never places them"
 
 
-def test_each_nodepool_is_asked_by_itself() -> None:
+def test_each_nodepool_is_evaluated_alone() -> None:
     tainted = {
         "template": {"spec": {**POOL["spec"]["template"]["spec"], "taints": [{"key": "x", "effect": "NoSchedule"}]}}
     }
@@ -204,7 +204,7 @@ def test_ignored_pods_fit_only_where_kube_scheduler_puts_them(passed_over: dict[
     assert [(room.pool_name, room.pods, room.reason) for room in result.pools] == [("general", 0, result.reason)]
 
 
-def test_what_ends_the_pods_that_fit() -> None:
+def test_the_reason_why_no_more_pods_fit() -> None:
     on = cluster()
     sample = sample_of(on, WEB)
     edited = apply(on, sample.edits(20))
@@ -234,7 +234,7 @@ def test_what_ends_the_pods_that_fit() -> None:
              template={"spec": {"nodeClassRef": {"group": "kwok.sh", "kind": "KwokNodeClass", "name": "x"}}}),
      "of another provider"),
 ])  # fmt: skip
-def test_a_nodepool_that_takes_none_beside_one_that_does_says_why(general: dict[str, Any], why: str) -> None:
+def test_a_nodepool_that_fits_none_has_a_reason_next_to_one_that_does(general: dict[str, Any], why: str) -> None:
     on = cluster(pools=(general, limited("20", "other")))
     result = headrooms(on, (sample_of(on, WEB),), most=40, pool="general")
     room = result[0].pools[0]
@@ -246,7 +246,7 @@ def test_a_nodepool_that_takes_none_beside_one_that_does_says_why(general: dict[
     assert result[0].new_nodes > 0
 
 
-def test_a_buffer_is_filled_up_again_by_a_new_node() -> None:
+def test_a_capacity_buffer_is_refilled_by_a_new_node() -> None:
     buffer = CapacityBuffer(
         name="spare", namespace="default", uid="b", scalable_kind="Deployment", scalable_name="web", replicas=2,
         conditions=(Condition("ReadyForProvisioning", "True", "Ready"),), has_spec_ref=True,
@@ -267,7 +267,7 @@ def test_a_buffer_is_filled_up_again_by_a_new_node() -> None:
     )
 
 
-def test_more_start_than_fit_without_a_node_where_kube_scheduler_gives_up_what_they_prefer() -> None:
+def test_more_pods_start_than_fit_if_kube_scheduler_ignores_their_preferences() -> None:
     spread = TopologySpreadConstraint(1, HOSTNAME, "ScheduleAnyway", LabelSelector(match_labels=(("app", "web"),)))
     web = a_pod(node="a", cpu="300m", labels={"app": "web"}, topology_spread=(spread,))
     full = a_pod(name="full", node="b", cpu="1900m")
@@ -275,12 +275,12 @@ def test_more_start_than_fit_without_a_node_where_kube_scheduler_gives_up_what_t
         on = cluster(full, settings={"PREFERENCE_POLICY": policy}, pods=(web, full))
         result = headroom(on, sample_of(on, WEB), most=20, pools=())
         assert (result.starts > result.fits) == is_told
-        # One answer, not two: what starts and what Karpenter launches for are told apart.
+        # The answer distinguishes pods that start from pods for which Karpenter launches nodes.
         assert ("from pod 1 on, Karpenter launches nodes" in headline(result)) == is_told
         assert ("fits 0 of them without a new node" in next(more_lines(result))) == is_told
 
 
-def test_a_manifest_or_a_made_up_pod_is_added() -> None:
+def test_a_manifest_or_a_pod_given_by_requests_is_added() -> None:
     on = cluster()
     sample = sample_of_manifest(on, PutObject(POD), ObjectRef("Pod", "one"))
     result = headroom(on, sample, most=20)
@@ -289,7 +289,7 @@ def test_a_manifest_or_a_made_up_pod_is_added() -> None:
     assert [needs_no_node(on, sample, n) for n in (1, 2, 3)] == [True, True, False]
 
 
-def test_workloads_on_a_nodepool_are_held_against_its_own_limit() -> None:
+def test_workloads_on_a_nodepool_are_evaluated_with_its_own_limit() -> None:
     on = cluster(
         a_pod(name="large", node="b", cpu="1500m", owner=an_owner(name="large")),
         pools=(limited("12"), limited("99", "other")),
@@ -311,7 +311,7 @@ def test_workloads_on_a_nodepool_are_held_against_its_own_limit() -> None:
         pool_samples(on, "none")
 
 
-def test_a_nodepool_without_room_says_what_stops_it() -> None:
+def test_a_nodepool_without_room_has_a_reason() -> None:
     on = cluster(pools=(limited("4"),))
     (web,) = headrooms(on, pool_samples(on, "general"), pool="general", most=60)
     told = pool_overview("general", (web,))

@@ -48,7 +48,7 @@ def removals(result: Pause, kind: EventKind) -> list[tuple[str, ...]]:
     return [event.nodes for event in result.events if event.kind is kind]
 
 
-def test_a_pause_holds_everything_voluntary_and_nothing_else() -> None:
+def test_a_pause_blocks_only_voluntary_disruption() -> None:
     on = cluster()
     result = pause(on, PauseRequest(until="1h"), horizon_ns=HOUR_NS)
     assert removals(result, EventKind.EXPIRES) == [("d",)]
@@ -63,7 +63,7 @@ def test_a_pause_holds_everything_voluntary_and_nothing_else() -> None:
     assert result.dollars_per_hour == pytest.approx(result.dollars)
 
 
-def test_the_budgets_that_a_pause_writes() -> None:
+def test_the_budgets_of_a_pause() -> None:
     on = cluster({"nodes": "2"}, {"nodes": "0", "schedule": "0 20 * * *", "duration": "1h"})
     result = pause(on, PauseRequest(until="1h"), horizon_ns=HOUR_NS)
     (changed,) = result.pools
@@ -73,13 +73,13 @@ def test_the_budgets_that_a_pause_writes() -> None:
     assert [(step.at_ns, step.nodes) for step in played.steps] == [(s.at_ns, s.nodes) for s in result.changed.steps]
     result = pause(cluster(), PauseRequest(reasons=(Reason.UNDERUTILIZED,)), horizon_ns=HOUR_NS)
     assert result.pools[0].budgets[-1] == {"nodes": "0", "reasons": ["Underutilized"]}
-    # Another reason goes on, and the assumed release comes after the horizon.
+    # Disruption for other reasons continues, and the assumed end of the pause is after the horizon.
     assert removals(result, EventKind.NOT_PAUSED) == [("a",)]
     assert result.released_ns == NOW_NS + HOUR_NS
     assert "(assumed)" in "\n".join(more_lines(result))
 
 
-def test_the_end_of_a_pause_releases_what_it_held() -> None:
+def test_the_end_of_a_pause_releases_the_blocked_nodes() -> None:
     result = pause(cluster({"nodes": "100%"}, ZERO), PauseRequest(is_release=True), horizon_ns=HOUR_NS)
     (changed,) = result.pools
     assert changed.budgets == ({"nodes": "100%"},)
@@ -97,7 +97,7 @@ def test_the_last_budget_is_not_removed_without_another() -> None:
     assert "disruption would have no limit" in "\n".join(more_lines(result))
 
 
-def test_pools_with_budgets_of_their_own() -> None:
+def test_pools_with_their_own_budgets() -> None:
     window = {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"}
     result = pause(cluster({"nodes": "1"}, window, ZERO), PauseRequest(is_release=True), horizon_ns=HOUR_NS)
     (changed,) = result.pools
@@ -148,6 +148,6 @@ def test_owners_in_git_get_a_manifest_instead_of_a_command() -> None:
     (PauseRequest(until=format_timestamp(NOW_NS - HOUR_NS)), "is not in the future"),
     (PauseRequest(until="800h"), "is more than 31 days away"),
 ])  # fmt: skip
-def test_pauses_that_cannot_be_written(request_: PauseRequest, says: str) -> None:
+def test_invalid_pauses_are_refused(request_: PauseRequest, says: str) -> None:
     with pytest.raises(RequestError, match=says):
         pause(cluster(), request_)

@@ -36,11 +36,11 @@ def figures(comparison: Comparison) -> dict[str, tuple[int, int]]:
     return {name_of(outcome): (outcome.nodes, outcome.evictions) for outcome in comparison.outcomes}
 
 
-def test_dollars_are_those_of_every_moment_to_the_horizon() -> None:
+def test_costs_are_summed_up_to_the_horizon() -> None:
     never, empty = compare(cluster(), policies=("WhenEmpty",), afters=("Never", "0s"), horizon_ns=HOUR_NS).outcomes[1:]
     assert never.dollars == pytest.approx(0.3)
     assert never.saved == pytest.approx(0)
-    gone_after = 45  # validated after 15 s, and its instance is gone 30 s later
+    gone_after = 45  # validated after 15 s, and the instance is terminated 30 s later
     assert empty.saved == pytest.approx(0.1 * (3600 - gone_after) / 3600, abs=0.001)
     assert empty.seconds == 15
 
@@ -52,11 +52,11 @@ def test_dollars_are_those_of_every_moment_to_the_horizon() -> None:
     ("10s", ("0s", "10s", "5m", "1h")),
     ("1m30s", ("0s", "1m30s", "5m", "1h")),
 ])  # fmt: skip
-def test_a_span_in_use_is_tried_once_as_somebody_would_write_it(text: str, tried: tuple[str, ...]) -> None:
+def test_a_current_consolidate_after_is_tried_once_in_its_usual_notation(text: str, tried: tuple[str, ...]) -> None:
     assert policies.tried_afters(cluster(consolidateAfter=text).inventory.nodepools[:1]) == tried
 
 
-def test_it_is_said_which_are_worth_it() -> None:
+def test_worthwhile_policies_are_named() -> None:
     comparison = compare(cluster(consolidateAfter="Never"), afters=("0s",), horizon_ns=HOUR_NS)
     answer = headline(comparison)
     assert answer == (
@@ -73,7 +73,7 @@ def test_it_is_said_which_are_worth_it() -> None:
     assert [column.cell(best, 0).text for column in TABLE.columns][:4] == ["WhenEmpty", "0s", "$0.10", "-"]
 
 
-def test_only_nodepools_that_are_consolidated_are_edited() -> None:
+def test_only_consolidated_nodepools_are_edited() -> None:
     on = cluster()
     assert [name for name, _, _ in compare(on, policies=("WhenEmpty",), afters=("0s",)).pools] == ["general"]
     with pytest.raises(RequestError, match="there is no NodePool x; there are general, static"):
@@ -85,7 +85,7 @@ def test_only_nodepools_that_are_consolidated_are_edited() -> None:
 
 
 def outcome(policy: str, *figures: tuple[float, int]) -> list[PolicyOutcome]:
-    """Return a policy with what each seed costs and evicts."""
+    """Return a policy's outcomes, one for each seed's cost and evictions."""
     return [
         PolicyOutcome(
             policy=policy,
@@ -105,7 +105,7 @@ def outcome(policy: str, *figures: tuple[float, int]) -> list[PolicyOutcome]:
     ]
 
 
-def test_sentences_tell_what_chance_changes_and_one_seed_alone_beats_nobody() -> None:
+def test_texts_show_the_spread_and_one_better_seed_is_not_enough() -> None:
     today, other = outcome("", (6.0, 4), (5.0, 7)), outcome("WhenEmpty", (5.0, 4), (5.5, 7))
     assert policies.beats(other[:1], today[:1])
     assert not policies.beats(other, today)
@@ -122,15 +122,17 @@ def test_sentences_tell_what_chance_changes_and_one_seed_alone_beats_nobody() ->
     )
 
 
-def test_what_costs_more_or_comes_to_the_same_is_no_gain() -> None:
+def test_a_policy_with_higher_cost_or_equal_result_is_not_worth_it() -> None:
     today, same, other = outcome("", (10.0, 4)), outcome("WhenEmpty", (10.0, 4)), outcome("Balanced", (12.0, 0))
     assert policies.worth_of(today, today, is_beaten=False) is Worth.YES
     assert policies.worth_of(same, today, is_beaten=False) is Worth.SAME
-    assert policies.worth_of(other, today, is_beaten=False) is Worth.NO, "3 dollars more than if nothing happened"
+    assert policies.worth_of(other, today, is_beaten=False) is Worth.NO, "it costs more than without any disruption"
     assert policies.worth_of(outcome("x", (9.0, 0)), outcome("", (8.0, 4)), is_beaten=False) is Worth.NO, (
         "saves nothing"
     )
-    assert policies.worth_of(outcome("x", (9.5, 4)), today, is_beaten=False) is Worth.YES, "better than as it is"
+    assert policies.worth_of(outcome("x", (9.5, 4)), today, is_beaten=False) is Worth.YES, (
+        "saves more than the current policy"
+    )
     comparison = Comparison(pools=(), horizon_ns=HOUR_NS, outcomes=(*today, *other), assumed=(), not_modelled=())
     assert (
         "; without a change consolidation costs $1.00 more than no disruption within 60m, with 4 evictions"
@@ -139,7 +141,7 @@ def test_what_costs_more_or_comes_to_the_same_is_no_gain() -> None:
     assert sentence(other[0]).startswith("Balanced 0s costs $3.00 more than no disruption with 1 command")
 
 
-def test_nobody_says_what_is_saved_where_nodes_without_a_price_come_or_go() -> None:
+def test_savings_are_unknown_if_any_changed_node_has_no_price() -> None:
     (today,), (other,) = outcome("", (6.0, 4)), outcome("WhenEmpty", (5.0, 4))
     unknown = replace(other, is_saving_known=False, unpriced=1)
     assert not policies.beats([unknown], [today])

@@ -36,7 +36,7 @@ def a_grouped(name: str, group: str, cpu: str = "1930m", **labels: str) -> Any:
 
 
 def cluster(*pods: Any, **others: Any) -> WhatIfBase:
-    """Return a node of Karpenter, two of a group, one of another, and one without."""
+    """Return a node of Karpenter, two of one node group, one of another, and one Fargate node."""
     node, claim = a_pair("k")
     nodes = (
         node,
@@ -62,7 +62,7 @@ def counts(rehearsal: Rehearsal) -> tuple[str, int, int, int, int]:
     return rehearsal.group, rehearsal.pods, rehearsal.on_nodes, rehearsal.on_new, len(rehearsal.pending)
 
 
-def test_each_group_is_drained_by_itself_and_all_of_them_together() -> None:
+def test_each_group_is_drained_alone_and_all_together() -> None:
     batch, core, together = rehearsals(cluster(*PODS))
     assert counts(core) == ("core", 3, 1, 1, 1)
     assert counts(batch) == ("batch", 1, 1, 0, 0)
@@ -74,13 +74,13 @@ def test_each_group_is_drained_by_itself_and_all_of_them_together() -> None:
     assert core.price_after == pytest.approx(0.1)
 
 
-def test_manifests_are_applied_before() -> None:
+def test_manifests_are_applied_before_the_drain() -> None:
     [rehearsal] = rehearsals(cluster(*PODS), ("core",), (PutObject(CLOSED),))
     assert rehearsal.launches == ()
     assert {unplaced.pod_key for unplaced in rehearsal.pending} == {"default/bound", "default/large"}
 
 
-def test_it_is_said_what_it_comes_to() -> None:
+def test_the_text_has_pods_costs_and_blockers() -> None:
     held = a_pdb(name="web", labels={"app": "web"}, allowed=0)
     [rehearsal] = rehearsals(cluster(*PODS, pdbs=(held,)), ("core",))
     assert headline(rehearsal) == (
@@ -105,7 +105,7 @@ def test_daemonsets_that_run_on_no_new_node_are_named() -> None:
     assert "DaemonSet/default/cni: not in general" in "\n".join(detail_lines(rehearsal))
 
 
-def test_the_drain_is_played_over_time() -> None:
+def test_the_drain_is_simulated_over_time() -> None:
     [rehearsal] = rehearsals(cluster(*PODS[1:]), ("core",))
     drain = rehearsal.drain
     assert drain_text(drain) == ("draining one node at a time takes 90s, peak 5 nodes and $0.40/h (now 5 and $0.30/h)")
@@ -113,7 +113,7 @@ def test_the_drain_is_played_over_time() -> None:
     assert TABLE.values(rehearsal, 0)["drain"]["nodes"][1] == {"node": "core-2", "begins": 30, "empty": 60, "gone": 90}
 
 
-def test_what_stalls_a_drain_is_named() -> None:
+def test_the_blocker_of_a_drain_is_named() -> None:
     annotations = {"karpenter.sh/do-not-disrupt": "true"}
     stays = a_pod(name="stays", node="core-1", cpu="100m", labels={"app": "other"}, annotations=annotations)
     held = a_pdb(name="web", labels={"app": "web"}, allowed=0)

@@ -34,7 +34,7 @@ SIZE: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory":
 
 
 def forecast_saving(owner: OwnerReference, *budgets: dict[str, Any]) -> tuple[JointRemoval, JointSaving]:
-    """Return the joint removal of three protected nodes whose pods fit on two, and its savings by forecast."""
+    """Return the joint removal of three protected nodes whose pods fit on two, and its forecast savings."""
     pool: NodePool = decoded(
         a_manifest(
             "NodePool",
@@ -67,7 +67,7 @@ def forecast_saving(owner: OwnerReference, *budgets: dict[str, Any]) -> tuple[Jo
     return removal, joint_saving(alone, joint)
 
 
-def test_a_removal_takes_the_time_that_its_budget_needs() -> None:
+def test_a_removal_takes_as_long_as_its_budget_requires() -> None:
     _, at_a_time = forecast_saving(SERVICE, {"nodes": "1"})
     _, together = forecast_saving(SERVICE, {"nodes": "3"})
     for saving in (at_a_time, together):
@@ -88,7 +88,7 @@ def test_an_uncertain_removal_keeps_its_upper_bound(owner: OwnerReference, budge
     assert (saving.is_upper_bound, saving.seconds, saving.nodes) == (True, None, len(removal.keys))
 
 
-def test_a_forecast_stands_while_its_removal_is_the_same() -> None:
+def test_a_forecast_is_kept_until_its_removal_changes() -> None:
     keys = frozenset({"claim/a", "claim/b"})
     removal = JointRemoval(keys, price_per_hour=2.0, saves_per_hour=1.5)
     longer = JointRemoval(keys, price_per_hour=2.0, saves_per_hour=1.0, seconds=600)
@@ -99,7 +99,7 @@ def test_a_forecast_stands_while_its_removal_is_the_same() -> None:
     before.forecast(lambda *_: longer, NOW_NS)
     assert (before.of(keys), before.is_forecast_due(NOW_NS)) == (longer, False)
     after = JointFigures(before)
-    assert after.of(keys) == longer  # until this set is simulated again
+    assert after.of(keys) == longer  # kept until this set is simulated again
     after.simulate(lambda _: removal)
     assert (after.of(keys), after.is_forecast_due(NOW_NS)) == (longer, False)
     assert after.is_forecast_due(NOW_NS + FORECAST_STANDS_NS)
@@ -139,7 +139,7 @@ def test_a_budget_remedy_takes_its_time_and_saves_what_forward_saves(multiplier:
     remedies = blocker_remedies(blockers, objects, findings, NOW_NS)
     (tried,) = try_remedies(base, remedies, blockers)
     (forecast,) = RemedyForecasts(base).of(remedies, (tried,))
-    # Each node alone would be removed at once; the budget lets one go at a time, and two nodes are needed.
+    # Each node alone would be removed immediately; the budget allows one at a time, and two are needed.
     assert (tried.freed, tried.wait_seconds) == (NAMES, 0)
     assert (forecast.is_forecast, forecast.freed) == (True, NAMES)
     assert forecast.saves_per_hour == pytest.approx(0.4 * multiplier)

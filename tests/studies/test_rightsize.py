@@ -29,7 +29,7 @@ HOUR_NS = 3600 * NS_PER_SECOND
 def a_pod(
     name: str, node: str = "", *, kind: str = "StatefulSet", owner: str = "web", spec: Any = None, **resources: Any
 ) -> Pod:
-    """Return a pod with a container ``app`` as the API server gives it."""
+    """Return the manifest of a pod with a container ``app``."""
     owners = [{"apiVersion": "apps/v1", "kind": kind, "name": owner, "uid": owner, "controller": True}]
     annotations = resources.pop("annotations", {})
     document = {
@@ -77,7 +77,7 @@ def ends(answer: RightSize) -> tuple[int, int, int, int]:
     return scratch[0].nodes, scratch[1].nodes, played[0].end.nodes, played[1].end.nodes
 
 
-def test_a_protected_pod_eats_the_saving_and_is_named() -> None:
+def test_a_protected_pod_prevents_the_savings_and_is_named() -> None:
     pods = four(annotations={"karpenter.sh/do-not-disrupt": "true"})
     pods = (*pods[:1], a_pod("web-1", "n1", annotations={"karpenter.sh/do-not-disrupt": "true"},
                              requests={"cpu": "1500m", "memory": "1Gi"}), *pods[2:])  # fmt: skip
@@ -88,7 +88,7 @@ def test_a_protected_pod_eats_the_saving_and_is_named() -> None:
     assert (answer.saves_from_now or 0) < (answer.saves_from_scratch or 0)
 
 
-def test_together_is_replayed_and_never_a_sum() -> None:
+def test_joint_savings_are_simulated_and_not_summed() -> None:
     pods = [a_pod(f"{name}-0", f"n{at}", owner=name, requests={"cpu": "1200m", "memory": "1Gi"})
             for at, name in enumerate(("a", "b"))]  # fmt: skip
     items = [wants(workload=f"StatefulSet/shop/{name}", cpu="900m") for name in ("a", "b")]
@@ -97,7 +97,7 @@ def test_together_is_replayed_and_never_a_sum() -> None:
     assert answer.saves_from_scratch == pytest.approx(0.1)
 
 
-def test_larger_requests_and_those_of_daemonsets() -> None:
+def test_larger_requests_and_daemonset_requests() -> None:
     pods = [a_pod(f"web-{at}", "n0", requests={"cpu": "600m", "memory": "1Gi"}) for at in range(3)]
     answer = rightsize(cluster(*pods, nodes=1), of(wants(cpu="900m")), horizon_ns=HOUR_NS)
     assert answer.recreated == 1
@@ -111,7 +111,7 @@ def test_larger_requests_and_those_of_daemonsets() -> None:
     assert sized(on, {})[0].inventory.daemonsets[0] is on.inventory.daemonsets[0]
 
 
-def test_workloads_without_data_or_counterpart() -> None:
+def test_workloads_without_data_and_data_without_workloads() -> None:
     with pytest.raises(RequestError, match="there are no recommendations"):
         rightsize(cluster(*four()), of())
     with pytest.raises(RequestError, match="none of the 1 workloads with recommendations has pods"):
@@ -140,7 +140,7 @@ LIMITED = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "me
     ({"requests": {"cpu": "1"}, "spec": {"resources": {"requests": {"cpu": "3"}}}}, wants(cpu="2"), 0,
      [Caveat.POD_LEVEL], ("3", "0")),
 ])  # fmt: skip
-def test_what_limits_a_recommendation(
+def test_caveats_that_limit_a_recommendation(
     of_pod: dict[str, Any], item: Recommendation, used: int, caveats: list[Caveat], requests: tuple[str, str]
 ) -> None:
     sizing, after = sized_one(a_pod("web-0", "n", **of_pod), item, used=used)
@@ -149,7 +149,7 @@ def test_what_limits_a_recommendation(
     assert nanos == tuple(parse_quantity(amount).nano for amount in requests)
 
 
-def test_a_kind_that_is_not_patched_is_named_and_a_cronjobs_template_is_deeper() -> None:
+def test_a_kind_without_a_patch_is_named_and_a_cronjob_is_patched_deeper() -> None:
     pod = a_pod("web-0", "n", requests={"cpu": "1"})
     sizing, _ = size("Rollout/shop/web", [pod], {"app": wants(cpu="2")}, {})
     assert (list(sizing.caveats), patch_of(sizing)) == ([Caveat.NO_PATCH], None)
@@ -171,13 +171,13 @@ REQUESTS = st.fixed_dictionaries({}, optional={"cpu": AMOUNT, "memory": MEMORY})
     st.lists(st.tuples(st.sampled_from(["c0", "c1", "i0", "i1", "none"]), REQUESTS), max_size=4),
     st.fixed_dictionaries({}, optional={"cpu": AMOUNT, "memory": MEMORY}),
 )
-def test_a_patched_pod_requests_what_was_replayed(
+def test_a_patched_pod_has_the_requests_of_the_simulation(
     apps: list[dict[str, str]],
     inits: list[tuple[dict[str, str], bool]],
     recommended: list[tuple[str, dict[str, str]]],
     overhead: dict[str, str],
 ) -> None:
-    """The API server's result of the patch, decoded, has the requests of the replay."""
+    """The pod after the API server applies the patch has the requests used by the simulation."""
     spec: dict[str, Any] = {
         "containers": [{"name": f"c{at}", "resources": {"requests": texts}} for at, texts in enumerate(apps)],
         "initContainers": [

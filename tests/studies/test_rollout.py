@@ -29,7 +29,7 @@ NEW = {HASH: "new", VERSION: "v3", CLASS_HASH: "7", f"{CLASS_HASH}-version": "v5
 
 
 def old(name: str, **fields: Any) -> tuple[Node, NodeClaim]:
-    """Return a node of the NodePool's revision before."""
+    """Return a node of the NodePool's previous revision."""
     return of_revision(name, {**NEW, HASH: "old"}, **fields)
 
 
@@ -58,7 +58,7 @@ def states(report: RolloutReport) -> dict[str, tuple[NodeState, str]]:
     return {node.name: (node.state, node.reason) for group in report.groups for node in group.nodes}
 
 
-def test_a_rollout_goes_on_until_every_old_node_is_gone() -> None:
+def test_a_rollout_continues_until_every_old_node_is_removed() -> None:
     on = cluster(of_revision("a", NEW), old("b"), old("c"))
     report = rollout_report(on, horizon_ns=HOUR_NS)
     assert report.state is RolloutState.PROGRESSING
@@ -132,7 +132,7 @@ def test_a_change_that_karpenter_has_not_seen_is_not_rolled_out() -> None:
     assert rollout_report(on, horizon_ns=HOUR_NS).state is RolloutState.DONE
 
 
-def test_what_stalls_a_rollout() -> None:
+def test_blockers_of_a_rollout() -> None:
     report = rollout_report(cluster(old("b"), budgets=({"nodes": "0"},)), horizon_ns=HOUR_NS)
     assert report.state is RolloutState.STALLED
     assert headline(report).startswith("stalled: 0 of 1 node current")
@@ -152,7 +152,9 @@ def test_what_stalls_a_rollout() -> None:
 
 
 @given(count=st.integers(0, 5), replaced=st.integers(0, 5), leaving=st.integers(0, 2), strange=st.integers(0, 2))
-def test_nodes_count_once_and_done_means_no_old_one(count: int, replaced: int, leaving: int, strange: int) -> None:
+def test_nodes_count_once_and_a_finished_rollout_has_no_old_node(
+    count: int, replaced: int, leaving: int, strange: int
+) -> None:
     pairs = [old(f"o{i}") for i in range(count)]
     pairs += [of_revision(f"n{i}", NEW) for i in range(replaced)]
     pairs += [old(f"l{i}", deletion_ns=NOW_NS) for i in range(leaving)]

@@ -29,7 +29,7 @@ karpenter_voluntary_disruption_consolidation_timeouts_total{{consolidation_type=
 
 
 def cluster(*sizes: str, budget: str = "100%", **spec: Any) -> WhatIfBase:
-    """Return a node for each size of pod; full ones take nothing."""
+    """Return a node for each size of pod; full nodes fit no other pod."""
     disruption = {"consolidateAfter": "30s", "budgets": [{"nodes": budget}]}
     pool = {**POOL, "spec": {**POOL["spec"], "disruption": {**disruption, **spec}}}
     nodes, claims = zip(*(a_pair(f"n{i}") for i in range(len(sizes))), strict=True)
@@ -40,7 +40,7 @@ def cluster(*sizes: str, budget: str = "100%", **spec: Any) -> WhatIfBase:
 FULL = ("1900m",) * 5
 
 
-def test_the_order_is_that_of_the_method() -> None:
+def test_nodes_are_in_the_order_of_single_node_consolidation() -> None:
     on = cluster("500m", *FULL)
     run = MethodRun(on.fleet, EngineSimulator(on.prepared, on.fleet), Recorder())
     result = consolidation_pass(on, per_simulation=50)
@@ -51,7 +51,7 @@ def test_the_order_is_that_of_the_method() -> None:
     assert [turn.is_evaluated for turn in result.turns] == [True] * 4 + [False] * 2
 
 
-def test_what_fits_into_three_minutes_is_evaluated() -> None:
+def test_only_nodes_within_three_minutes_are_evaluated() -> None:
     result = consolidation_pass(cluster(*FULL), per_simulation=36)
     assert result.missed == ()
     assert headline(result) == "single-node consolidation evaluates all 5 nodes in 3m; its timeout is 3m"
@@ -64,7 +64,7 @@ def test_what_fits_into_three_minutes_is_evaluated() -> None:
     )
 
 
-def test_a_node_that_goes_before_ends_the_pass() -> None:
+def test_a_removable_node_ends_the_pass() -> None:
     result = consolidation_pass(cluster("100m", "200m", "300m", "400m", "500m"), per_simulation=100)
     assert present(result.acts_before).place == 1
     assert not result.is_starved
@@ -73,14 +73,14 @@ def test_a_node_that_goes_before_ends_the_pass() -> None:
     assert [column.cell(last, 0).text for column in TABLE.columns][4:6] == ["never", "delete"]
 
 
-def test_karpenters_metrics_say_how_long_it_takes() -> None:
+def test_the_duration_is_read_from_karpenters_metrics() -> None:
     metrics = read_metrics(METRICS, endpoint="pod a/b", read_at_ns=NOW_NS)
     assert metrics.evaluation_seconds == {"single": (60.0, 3)}
     assert measured_seconds(metrics, 5) == pytest.approx(4)
     told = METRICS.replace(b'le="1"', b'le="15.0"').replace(b"} 3", b"} 1", 1)
     told += b'karpenter_scheduler_scheduling_duration_seconds_count{controller="disruption"} 60\n'
     counted = read_metrics(told, endpoint="pod a/b", read_at_ns=NOW_NS)
-    assert measured_seconds(counted, 5) == pytest.approx(0.5), "60 s, of which two passes waited 15 s"
+    assert measured_seconds(counted, 5) == pytest.approx(0.5), "of the 60 s, two passes waited 15 s each"
     timed_out = ControllerMetrics(read_at_ns=NOW_NS, endpoint="a", consolidation_timeouts={"single": 2})
     assert measured_seconds(timed_out, 90) == pytest.approx(2)
     assert measured_seconds(None, 5) is None
