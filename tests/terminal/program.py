@@ -21,7 +21,7 @@ from typing import Any, Final, Self
 from tests.terminal.emulator import Emulator
 
 PATIENCE_SECONDS: Final = 90.0
-"""How long something may take to show up; on a machine with nothing else to do it is a fraction of a second."""
+"""Timeout for something to appear; on an idle machine it takes a fraction of a second."""
 FRAME_SECONDS: Final = 0.03
 """Time for a frame after a key."""
 REST_SECONDS: Final = 5.0

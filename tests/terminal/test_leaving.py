@@ -35,7 +35,7 @@ def demo(environment: dict[str, str]) -> Iterator[Program]:
         yield program
 
 
-def test_a_person_quits(program: Program) -> None:
+def test_a_user_quits(program: Program) -> None:
     program.wait("rows", has_rows)
     assert program.leftovers(), "the terminal is taken"
     program.press("?")
@@ -129,15 +129,15 @@ def test_its_terminal_goes_while_it_waits_for_it(demo: Program) -> None:
     assert demo.has_ended()
 
 
-def test_a_signal_ends_what_waits_for_a_terminal_that_nobody_reads(environment: dict[str, str]) -> None:
+def test_a_signal_ends_a_program_that_waits_for_an_unread_terminal(environment: dict[str, str]) -> None:
     with impatient("--demo", environment=environment) as program:
         leave_unread(program)
         program.send(signal.SIGTERM)
         assert program.has_ended()
-        assert not [name for name in program.leftovers() if name.endswith("flags")], "a shell could go on in it"
+        assert not [name for name in program.leftovers() if name.endswith("flags")], "the terminal is usable by a shell"
 
 
-def test_another_signal_ends_what_waits_for_its_terminal(demo: Program) -> None:
+def test_a_second_signal_ends_a_program_that_waits_for_its_terminal(demo: Program) -> None:
     leave_unread(demo)
     demo.send(signal.SIGTERM)
     for _ in range(300):

@@ -44,7 +44,7 @@ def named(view: View) -> str:
 
 
 @pytest.mark.parametrize("key", ["1", FOLDING])
-def test_help_and_enter_lead_back(program: Program, key: str) -> None:
+def test_help_and_expanded_lines_close_again(program: Program, key: str) -> None:
     """From the first screen and from lines that fold; `test_scrolling` goes to every screen."""
     view = to_screen(program, key)
 
@@ -66,7 +66,7 @@ def test_help_and_enter_lead_back(program: Program, key: str) -> None:
 
 
 @pytest.mark.parametrize(("command", "seen"), COMMANDS.items())
-def test_commands_open_and_escape_leads_back(program: Program, command: str, seen: str) -> None:
+def test_commands_open_screens_and_escape_returns(program: Program, command: str, seen: str) -> None:
     program.press(":")
     program.type(f"{command}\r")
     program.wait(seen, shows(seen))
@@ -148,20 +148,20 @@ def is_whole_dialog(view: View, columns: int) -> bool:
     return is_centred and all(pair == ("│", "│") for pair in sides) and view.lines[bottom][right] == "╯"
 
 
-def test_keys_that_come_before_the_first_screen_are_kept(recording: Path, environment: dict[str, str]) -> None:
+def test_keys_typed_before_the_first_screen_are_kept(recording: Path, environment: dict[str, str]) -> None:
     with karptui("--snapshot", str(recording), environment=environment) as program:
         program.press("4")
         program.wait("the pods", lambda view: view.title == "Pods" and view.cursor == 0)
 
 
-def test_keys_that_come_at_once_do_what_they_do_one_by_one(program: Program) -> None:
+def test_keys_typed_at_once_have_the_same_effect_as_one_by_one(program: Program) -> None:
     program.type("4G1:churn\r")
     program.wait("the churn of the last command", lambda view: view.title == "Churn by NodePool")
     program.press("escape")
     program.wait("the screen of the last digit", is_nodes)
 
 
-def test_objects_come_through_a_pipe_and_keys_from_the_terminal(recording: Path, environment: dict[str, str]) -> None:
+def test_objects_are_read_from_a_pipe_and_keys_from_the_terminal(recording: Path, environment: dict[str, str]) -> None:
     command = 'cat "$0" | "$1" --snapshot -'
     with Program("sh", "-c", command, str(recording), str(SCRIPT), environment=environment) as program:
         program.wait("the nodes", is_nodes)
@@ -172,7 +172,7 @@ def test_objects_come_through_a_pipe_and_keys_from_the_terminal(recording: Path,
         assert program.leftovers() == []
 
 
-def test_what_cannot_be_opened_is_said_on_the_screen_there_was(environment: dict[str, str]) -> None:
+def test_a_screen_that_cannot_be_opened_gives_a_message_on_the_current_one(environment: dict[str, str]) -> None:
     with karptui("--snapshot", "/no/such/file", environment=environment) as program:
         assert program.report("exited") == "exited 2"
         assert "/no/such/file" in program.view.text
@@ -219,10 +219,10 @@ def test_on_screens(arguments: list[str], columns: int, lines: int, screens: str
 
 
 PLAIN = {0, 1, 2, 3, 4, 7, 9}
-"""SGR: as it was, bold, dim, italic, underlined, reversed, struck out."""
+"""SGR codes: reset, bold, dim, italic, underline, reverse, strike-through."""
 
 
-def test_no_colour_is_sent_if_no_color_is_set_even_to_nothing(small: str, environment: dict[str, str]) -> None:
+def test_no_colour_is_sent_if_no_color_is_set_even_if_empty(small: str, environment: dict[str, str]) -> None:
     with karptui("--snapshot", small, environment={**environment, "NO_COLOR": ""}) as program:
         program.wait("the nodes", is_nodes)
         program.press("down", "?")

@@ -1,4 +1,4 @@
-"""Questions for workers, which find them by name."""
+"""Functions for workers, which import them by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def times(common: Any, item: int, is_stopped: Stopped) -> int:
 
 
 def late(_common: Any, item: int, _is_stopped: Stopped) -> int:
-    """Return items so that the first comes last."""
+    """Return the item, the first one later than the others."""
     time.sleep(0.2 if item == 0 else 0)
     return item
 
@@ -28,7 +28,7 @@ def who(_common: Any, _item: int, _is_stopped: Stopped) -> int:
 
 
 def dies_once(common: Any, item: int, _is_stopped: Stopped) -> int:
-    """Kill the process at one item, the first time that it is asked for."""
+    """Kill the process at one item, but only the first time."""
     folder, deadly = common
     mark = Path(folder, str(item))
     if item == deadly and not mark.exists():
@@ -47,14 +47,14 @@ def fails(_common: Any, item: int, _is_stopped: Stopped) -> None:
 
 
 def never_ends(_common: Any, item: int, _is_stopped: Stopped) -> int:
-    """Answer the first item at once, and no other."""
+    """Return the first item immediately, and never any other."""
     while item:
         time.sleep(60)
     return item
 
 
 def busy(common: Any, item: int, _is_stopped: Stopped) -> int:
-    """Write this process's id into a folder, then compute for ever."""
+    """Write this process's id into a folder, then compute forever."""
     Path(common, str(os.getpid())).write_text("")
     while True:
         item += 1

@@ -27,7 +27,7 @@ pytestmark = [
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120.0
-"""A limit for what takes a few, even on a busy machine."""
+"""Timeout for steps that take a few seconds, even on a busy machine."""
 
 
 class Cluster:
@@ -90,7 +90,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_a_cluster_of_two_workers_one_of_which_is_killed(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One cluster for all of it, as starting one takes longer than everything else; the killing comes last."""
+    """One cluster for all checks, because starting it is slow; the kill is the last check."""
     workers = workers_at(address)
     assert (workers.count, workers.sees_files) == (2, False)
     assert list(in_order(workers.run(questions.times, {"by": 3}, range(12)))) == [3 * item for item in range(12)]
@@ -102,7 +102,7 @@ def test_a_cluster_of_two_workers_one_of_which_is_killed(
     workers.cancel()
     assert len(list(results)) < 998
 
-    # versions are compared first, and with every question, as workers come and go
+    # versions are compared at the start and with every call, because workers may change
     with monkeypatch.context() as patch:
         patch.setattr(far, "own_version", lambda: "karptui 0.0.1 on Python 3.11")
         with pytest.raises(WorkersError, match=r"worker tcp://.* has karptui .*, and this is karptui 0\.0\.1 on"):
@@ -110,7 +110,7 @@ def test_a_cluster_of_two_workers_one_of_which_is_killed(
         with pytest.raises(WorkersError, match=r"a worker has karptui .*, the client karptui 0\.0\.1 on Python"):
             list(workers.run(questions.times, {"by": 1}, range(3)))
 
-    # commands say the same as with processes here
+    # commands print the same as with local processes
     snapshots = [tmp_path / f"{number}.json" for number in range(3)]
     for path in snapshots:
         path.write_text(json.dumps({**troubles_document(), "name": path.stem}))
@@ -142,7 +142,7 @@ def test_a_cluster_of_two_workers_one_of_which_is_killed(
     workers.close()
 
 
-def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_scheduler_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(far, "ANSWER_SECONDS", 0.5)
     with pytest.raises(WorkersError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1 within 0\.5 s"):
         workers_at("tcp://127.0.0.1:1")
@@ -150,7 +150,7 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         workers_at("tcp://a:b")
 
 
-def test_tls_goes_by_the_certificates_that_dask_is_configured_with(
+def test_tls_uses_the_certificates_configured_for_dask(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import dask
@@ -188,7 +188,7 @@ def test_tls_goes_by_the_certificates_that_dask_is_configured_with(
         cluster.stop()
 
 
-def test_workers_that_leave_once_they_were_counted(monkeypatch: pytest.MonkeyPatch, passing: Ticks) -> None:
+def test_workers_that_disappear_after_counting_are_reported(monkeypatch: pytest.MonkeyPatch, passing: Ticks) -> None:
     cluster = Answers(passing)
     workers = made_up(cluster, monkeypatch)
     monkeypatch.setattr(cluster, "scatter", raises_timeout)
@@ -200,7 +200,7 @@ def test_workers_that_leave_once_they_were_counted(monkeypatch: pytest.MonkeyPat
 
 
 def raises_timeout(*_: object, **__: object) -> None:
-    """Fail as Dask does when it finds no worker for data."""
+    """Fail like Dask if it finds no worker for data."""
     raise TimeoutError("No valid workers found")
 
 
@@ -208,24 +208,24 @@ def _stderr(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().err
 
 
-def test_without_dask_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dask_a_message_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(WorkersError, match=r"a Dask cluster needs Dask here too: pip install 'karptui\[dask\]'"):
         workers_at("tcp://127.0.0.1:1")
 
 
 class Answers:
-    """A cluster made up: every answer is done at once, and what asking for one comes to is a list."""
+    """A fake Dask cluster: every task is done immediately, and ``fetched`` decides which fetches succeed."""
 
     status = "running"
 
     def __init__(self, time: Ticks, *fetched: bool) -> None:
         self.time = time
         self.fetched = [*fetched]
-        """Whether each asking in turn gets its answer; those after the last do."""
+        """Whether each fetch in turn gets its answer; later fetches do."""
         self.workers = 1
         self.asked_for: list[float] = []
-        """Seconds that each asking would have waited."""
+        """Timeout of each fetch, in seconds."""
 
     def __call__(self, _: str, **__: object) -> Answers:
         return self
@@ -246,7 +246,7 @@ class Answers:
         return Answered(self, function(*arguments))
 
     def cancel(self, *_: object, **__: object) -> None:
-        """Forget what was asked."""
+        """Do nothing: tasks are done already."""
 
     close = cancel
 
@@ -280,19 +280,19 @@ def made_up(cluster: Answers, monkeypatch: pytest.MonkeyPatch) -> far.FarWorkers
     return far.FarWorkers("tcp://made-up:1")
 
 
-def test_an_answer_that_is_lost_while_it_is_fetched_is_asked_for_again(
-    monkeypatch: pytest.MonkeyPatch, passing: Ticks
-) -> None:
+def test_an_answer_lost_while_it_is_fetched_is_computed_again(monkeypatch: pytest.MonkeyPatch, passing: Ticks) -> None:
     cluster = Answers(passing, True, False, False, True)
     workers = made_up(cluster, monkeypatch)
     assert list(in_order(workers.run(questions.times, {"by": 3}, range(4)))) == [0, 3, 6, 9]
     first = far.FETCH_SECONDS
-    assert cluster.asked_for[:5] == [first, first, 2 * first, 4 * first, first], "large ones need longer"
-    assert first < far.ANSWER_SECONDS, "a scheduler asks a worker that has just died for 30 s"
+    assert cluster.asked_for[:5] == [first, first, 2 * first, 4 * first, first], (
+        "large answers need longer, so the timeout doubles"
+    )
+    assert first < far.ANSWER_SECONDS, "the scheduler tries to reach a dead worker for 30 s"
     assert passing.now < far.EMPTY_SECONDS + sum(cluster.asked_for)
 
 
-def test_no_answer_is_waited_for_once_the_last_worker_has_gone(monkeypatch: pytest.MonkeyPatch, passing: Ticks) -> None:
+def test_waiting_ends_after_the_last_worker_has_left(monkeypatch: pytest.MonkeyPatch, passing: Ticks) -> None:
     cluster = Answers(passing, True, *[False] * 100)
     workers = made_up(cluster, monkeypatch)
     results = workers.run(questions.times, {"by": 3}, range(4))

@@ -30,7 +30,7 @@ def test_results_come_in_the_order_of_the_items(count: int) -> None:
     assert list(NearWorkers(count).run(questions.times, common, ())) == []
 
 
-def test_what_is_ready_is_not_held_back() -> None:
+def test_results_are_yielded_as_soon_as_they_are_ready() -> None:
     assert {position for position, _ in NearWorkers(2).run(questions.late, None, range(3))} == {0, 1, 2}
     assert list(in_order([(2, "c"), (0, "a"), (3, "d"), (1, "b")])) == ["a", "b", "c", "d"]
 
@@ -40,24 +40,24 @@ def test_one_worker_is_this_process() -> None:
     assert os.getpid() not in dict(NearWorkers(2).run(questions.who, None, range(4))).values()
 
 
-def test_a_process_that_dies_costs_a_retry_and_nothing_else(tmp_path: Path) -> None:
+def test_the_item_of_a_process_that_dies_is_retried(tmp_path: Path) -> None:
     deadly = 3
     result = list(in_order(NearWorkers(2).run(questions.dies_once, (str(tmp_path), deadly), range(8))))
     assert result == list(range(8))
     assert (tmp_path / str(deadly)).exists()
 
 
-def test_processes_that_die_over_and_over_are_given_up() -> None:
+def test_repeatedly_dying_processes_are_an_error() -> None:
     with pytest.raises(WorkersError, match="3 processes in a row have died at work"):
         list(NearWorkers(2).run(questions.dies, None, range(4)))
 
 
-def test_an_error_is_that_of_the_question() -> None:
+def test_an_error_of_the_function_is_raised() -> None:
     with pytest.raises(KeyError):
         list(NearWorkers(2).run(questions.fails, None, range(4)))
 
 
-def test_cancelling_ends_what_is_under_way() -> None:
+def test_cancelling_ends_running_items() -> None:
     workers = NearWorkers(2)
     seen = []
     for position, _ in workers.run(questions.never_ends, None, range(50)):
@@ -85,7 +85,7 @@ list(NearWorkers(3).run(questions.busy, sys.argv[1], range(8)))
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda number: number.name)
 def test_no_worker_outlives_its_parent(tmp_path: Path, number: signal.Signals, method: str) -> None:
-    """A worker that lives on holds the pipe, so that whoever reads the parent's output waits for ever."""
+    """A surviving worker would keep the pipe open, and the reader of the parent's output would wait forever."""
     words = [sys.executable, "-c", PARENT, str(tmp_path), method]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as parent:
         while len(list(tmp_path.iterdir())) < 3:
@@ -107,19 +107,19 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "257", "x", "", "http://x", "scheduler:8786", "²"])
-def test_what_workers_are_not(text: str) -> None:
+def test_invalid_values_for_workers_are_refused(text: str) -> None:
     with pytest.raises(WorkersError, match="is neither a number of processes nor the address of a Dask scheduler"):
         workers_at(text)
 
 
-def test_a_number_is_that_many_processes() -> None:
+def test_a_number_gives_this_number_of_processes() -> None:
     workers = workers_at("7")
     assert (workers.count, workers.sees_files) == (7, True)
     workers.close()
 
 
 class Heard:
-    """What is heard of children, and a way to wait for it."""
+    """Collects reports of child processes, and waits for them."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[str, bytes]] = []
@@ -164,7 +164,7 @@ def run(heard: Heard) -> Iterator[Callable[..., Children]]:
         item.stop()
 
 
-def test_a_killed_child_is_started_again_and_others_go_on(run: Callable[..., Children], heard: Heard) -> None:
+def test_a_killed_child_is_restarted_and_the_others_continue(run: Callable[..., Children], heard: Heard) -> None:
     running = run(a=ALIVE, b=ALIVE)
     heard.wait(lambda: len(heard.lines) == 2)
     first = dict(heard.lines)
@@ -189,7 +189,7 @@ def test_a_killed_child_is_started_again_and_others_go_on(run: Callable[..., Chi
         ("import sys; sys.stdin.read()", "its process was silent for 0 s"),
     ],
 )
-def test_a_bad_child_is_killed_and_tried_more_and_more_rarely(
+def test_a_bad_child_is_killed_and_restarted_with_growing_delays(
     program: str, why: str, run: Callable[..., Children], heard: Heard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "silent" in why:
@@ -202,7 +202,7 @@ def test_a_bad_child_is_killed_and_tried_more_and_more_rarely(
     running.stop()
 
 
-def test_a_name_that_no_command_line_can_hold_is_a_sentence(heard: Heard) -> None:
+def test_a_command_that_cannot_be_started_gives_a_message(heard: Heard) -> None:
     commands = {"a": [sys.executable, "-c", "pass", "\0"], "b": ["/no/such/program"]}
     running = Children(commands, heard.line, heard.ended)
     running.start()
@@ -235,7 +235,7 @@ time.sleep(600)
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda number: number.name)
 def test_no_child_outlives_its_parent(tmp_path: Path, number: signal.Signals) -> None:
-    """Nor does a plugin that it has started."""
+    """Plugin processes started by a child do not outlive the parent either."""
     with subprocess.Popen([sys.executable, "-c", PARENT_OF_CHILDREN, str(tmp_path)], stdout=subprocess.PIPE) as parent:
         while len(list(tmp_path.iterdir())) < 4:
             assert parent.poll() is None
