@@ -49,7 +49,7 @@ BIG: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": 
 def findings_by_code(
     *, held: float = 0.4, per_hour: float | None = 0.4, **objects: Any
 ) -> dict[FindingCode, ClusterFinding]:
-    """Return by code what is found in a cluster of one NodePool; every node costs and holds the same."""
+    """Return the findings by code in a cluster of one NodePool whose nodes have equal prices and held costs."""
     objects = {"nodepools": [a_nodepool(budgets=())], **objects}
     analysis = analyse_all(AnalysisSteps(prepared(**objects), 1))
     return told(analysis, objects["nodeclaims"], held=held, per_hour=per_hour)
@@ -376,7 +376,7 @@ def test_the_next_command_says_that_it_is_blocked() -> None:
     old = a_nodeclaim(name="stuck", provider_id="", created_ns=NOW_NS - 22 * MINUTE_NS)
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE), old]
     steps = AnalysisSteps(prepared(nodepools=[a_nodepool(budgets=())], nodes=[a_node(**BIG)], nodeclaims=claims), 1)
-    assert FindingCode.NEXT not in told(analyse_all(steps), claims)  # not worked out yet, so nothing is guessed
+    assert FindingCode.NEXT not in told(analyse_all(steps), claims)  # not computed yet, so nothing is assumed
     steps.simulate_next_pass()
     coming = told(steps.analysis, claims)[FindingCode.NEXT]
     assert (coming.manner, coming.names, coming.detail) == (Manner.AFTER_OTHERS, ("node-1",), "delete Emptiness")
@@ -430,7 +430,7 @@ def test_more_consolidation_timeouts_raise_the_severity() -> None:
 
 
 def leaving(*conditions: Condition, minutes: int = 31, **objects: Any) -> ClusterFinding | None:
-    """Return what is found of a node that was deleted so many minutes ago."""
+    """Return the findings about a node that was deleted this number of minutes ago."""
     ago_ns = NOW_NS - minutes * MINUTE_NS
     given: dict[str, Any] = {"instance_type": "m5.2xlarge", "deletion_ns": ago_ns, "conditions": conditions}
     given |= objects.pop("claim", {})
