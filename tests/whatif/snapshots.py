@@ -1,4 +1,4 @@
-"""Golden snapshots as bases of a what-if."""
+"""Golden snapshots and manifests as bases of a what-if."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def base_of(document: dict[str, Any]) -> WhatIfBase:
 def base(
     *manifests: dict[str, Any], types: Any = (), settings: dict[str, str] | None = None, **others: Any
 ) -> WhatIfBase:
-    """Return a base of manifests, and of fields of ``Inventory``."""
+    """Return a base with these manifests; ``others`` replace fields of its ``Inventory``."""
     from tests.builders import NOW_NS
 
     pile = ObjectPile()
@@ -70,17 +70,17 @@ def base(
 
 
 def with_objects(start: WhatIfBase, now_ns: int | None = None, **fields: Any) -> WhatIfBase:
-    """Return a base with other objects and the same types; ``fields`` are those of ``Inventory``."""
+    """Return a base with the same types; ``fields`` replace those of its ``Inventory``."""
     inventory, given = replace(start.inventory, **fields), partial(_given, start.types)
     return WhatIfBase(inventory, given, start.settings, start.now_ns if now_ns is None else now_ns)
 
 
 def _given(types: TypesResult, *_: object) -> TypesResult:
-    """Return the same types whatever the cluster is; a function of a module, so that bases can be sent."""
+    """Return these types for any cluster; a module-level function, so that bases can be pickled."""
     return types
 
 
 def decoded(manifest: dict[str, Any]) -> Any:
-    """Return the domain value of a manifest."""
+    """Return the decoded object of a manifest."""
     kind = present(kind_of(manifest["apiVersion"], manifest["kind"]))
     return KindReader(kind, api_version=manifest["apiVersion"], api_kind=manifest["kind"]).convert(manifest)

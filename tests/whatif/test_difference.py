@@ -102,7 +102,7 @@ def running(count: int, node: str, **fields: Any) -> tuple[Any, ...]:
     return tuple(a_pod(name=f"{node}-{i}", node=node, **fields) for i in range(count))
 
 
-def test_pods_that_find_a_place_and_what_it_costs() -> None:
+def test_pods_that_become_schedulable_and_their_cost() -> None:
     start = fleet(a_pod(name="big", cpu="10"), nodes=1, manifests=(another("general", limits={"cpu": "2"}),))
     result = changed(start, SetField(GENERAL, ("spec", "limits"), None))
     assert (result.before.pending, result.after.pending) == (1, 0)
@@ -122,7 +122,7 @@ def test_pods_that_find_a_place_and_what_it_costs() -> None:
     assert (pool.nodes_before, pool.nodes_after, pool.launched_after) == (1, 2, 1)
 
 
-def test_each_nodepool_says_how_many_pods_of_workloads_its_nodes_hold() -> None:
+def test_the_workload_pods_of_each_nodepool_are_counted() -> None:
     daemon = a_pod(name="agent", node="node-1", owner=an_owner(kind="DaemonSet", name="agent"))
     pods = (*running(2, "node-1", cpu="100m"), *running(1, "node-2", cpu="100m"), daemon, a_pod(name="big", cpu="10"))
     start = fleet(*pods, manifests=(another("general", limits={"cpu": "2"}), another("spare")))
@@ -132,11 +132,11 @@ def test_each_nodepool_says_how_many_pods_of_workloads_its_nodes_hold() -> None:
 
     assert counts(changed(start, SetField(GENERAL, ("spec", "weight"), 5))) == {"general": (3, 3), "spare": (1, 1)}
     gone = changed(start, RemoveNode("node-1"), mode=Replay.REMOVE)
-    assert counts(gone) == {"general": (3, 3), "spare": (1, 1)}, "its pods go to node-2"
+    assert counts(gone) == {"general": (3, 3), "spare": (1, 1)}, "the pods move to node-2"
     assert counts(changed(start, mode=Replay.NEXT)) == {"general": (0, 0), "spare": (0, 0)}
 
 
-def test_pods_that_no_longer_fit_say_why() -> None:
+def test_pods_that_become_unschedulable_have_a_reason() -> None:
     start = fleet(a_pod(name="a", cpu="10"), a_pod(name="b", cpu="10"), nodes=0)
     result = changed(
         start, SetField(GENERAL, ("spec", "limits", "cpu"), "1"), CopyPod(ObjectRef("Pod", "a", "default"), 1)
@@ -191,7 +191,7 @@ def test_reasons_of_several_nodepools() -> None:
     assert "team" in asked.still_pending[0].reason
 
 
-def test_many_kinds_of_pods_are_explained_without_numbers_in_the_end() -> None:
+def test_only_the_first_sixteen_kinds_of_pods_are_explained_with_numbers() -> None:
     pods = [a_pod(name=f"p-{i}", cpu="99", labels={"app": str(i)}) for i in range(20)]
     result = changed(fleet(*pods, nodes=0))
     assert sum("the nearest type" in unplaced.reason for unplaced in result.still_pending) == 16
@@ -206,7 +206,7 @@ def test_pods_that_change_pool() -> None:
     assert [pool.name for pool in result.pools] == ["other", "general"]
 
 
-def test_a_swap_of_equal_pods_is_no_move_but_of_pods_with_volumes_it_is() -> None:
+def test_swapped_equal_pods_have_not_moved_unless_they_have_volumes() -> None:
     template = a_pod_template(owners=(an_owner(),), cpu="1500m")
     pods = tuple(a_pod(name=f"w-{i}", template=template) for i in range(2))
     start = fleet(*pods)
@@ -216,7 +216,7 @@ def test_a_swap_of_equal_pods_is_no_move_but_of_pods_with_volumes_it_is() -> Non
     assert len(removed.claims) == 1
 
 
-def test_pods_of_removed_nodes_move_from_them() -> None:
+def test_pods_of_removed_nodes_move() -> None:
     start = fleet(*running(2, "node-1", cpu="500m"), a_pod(name="daemon", node="node-1", daemonset="agent"))
     result = changed(start, RemoveNode("node-1"))
     (move,) = result.moves
@@ -242,14 +242,14 @@ def test_pods_without_an_owner_are_lost_with_the_nodes_that_edits_remove(mode: R
     assert changed(fleet(alone), RemoveNode("node-1"), mode=Replay.SCRATCH).lost_pods == ()
 
 
-def test_a_removal_counts_on_no_node_that_is_not_initialized_as_consolidation_does_not() -> None:
+def test_a_removal_moves_no_pods_to_uninitialized_nodes() -> None:
     pair = (node("node-1"), node("node-2"))
     nodes, claims = [result for result, _ in pair], [claim for _, claim in pair]
     nodes[1] = replace(nodes[1], labels={key: value for key, value in nodes[1].labels.items() if key != INITIALIZED})
     pool = another("general", disruption={"consolidateAfter": "Never"})
     pods = running(2, "node-1", cpu="500m")
     young = base(pool, types=TYPES, pods=pods, nodes=tuple(nodes), nodeclaims=tuple(claims))
-    assert changed(young, RemoveNode("node-1")).moves != (), "new pods go there"
+    assert changed(young, RemoveNode("node-1")).moves != (), "the default replay schedules them to node-2"
     result = changed(young, RemoveNode("node-1"), mode=Replay.REMOVE)
     assert (result.moves, result.nodes) == ((), ())
     assert [(unplaced.pod_key, unplaced.reason) for unplaced in result.no_longer_fit] == [
@@ -258,7 +258,7 @@ def test_a_removal_counts_on_no_node_that_is_not_initialized_as_consolidation_do
     ]
 
 
-def test_from_scratch() -> None:
+def test_replay_from_scratch() -> None:
     start = fleet(
         *running(1, "node-1", cpu="500m"),
         *running(1, "node-2", cpu="500m"),
@@ -272,7 +272,7 @@ def test_from_scratch() -> None:
     assert replay(unmanaged, Replay.SCRATCH).waiting == ()
 
 
-def test_pods_that_go_away() -> None:
+def test_removed_pods() -> None:
     start = fleet(a_pod(name="a", cpu="10"), nodes=0)
     result = changed(start, DeleteObject(ObjectRef("Pod", "a", "default")))
     assert result.moves == ()
@@ -281,7 +281,7 @@ def test_pods_that_go_away() -> None:
     assert result.after.launched == 0
 
 
-def test_where_a_nodepool_stands_whose_weight_is_edited() -> None:
+def test_the_new_position_of_a_nodepool_with_an_edited_weight() -> None:
     start = fleet(manifests=(POOL, another("zeta", weight=POOL["spec"].get("weight", 1)), another("alone", weight=90)))
     zeta = ObjectRef("NodePool", "zeta")
 
@@ -300,7 +300,7 @@ def test_where_a_nodepool_stands_whose_weight_is_edited() -> None:
     assert rows_of(SetField(zeta, ("spec", "limits"), {"cpu": "8"})) == []
 
 
-def test_types_in_price_order() -> None:
+def test_types_are_in_price_order() -> None:
     result = changed(
         fleet(a_pod(), nodes=0), SetField(GENERAL, REQUIREMENTS, [{**SPOT, "values": ["spot", "on-demand"]}])
     )
@@ -311,10 +311,10 @@ def test_types_in_price_order() -> None:
     ]
     out = changed(fleet(a_pod(), nodes=0), TakeOut(capacity_type="spot"))
     assert out.claims[0].types[0].price_per_hour == 0.1
-    assert out.claims[0].is_changed is False, "the same types for the same pods"
+    assert out.claims[0].is_changed is False, "the same pods with the same types are unchanged"
 
 
-def test_prices_that_are_not_known() -> None:
+def test_unknown_prices_are_counted() -> None:
     pair = node("odd", instance_type="x9.huge")
     start = base(POOL, types=TYPES, nodes=(pair[0],), nodeclaims=(pair[1],))
     result = changed(start)
@@ -327,7 +327,7 @@ def test_prices_that_are_not_known() -> None:
     assert changed(base(POOL, types=TYPES, nodes=(stray,), nodeclaims=(lone,))).before.unpriced == 1
 
 
-def test_budgets_of_every_reason_that_has_them() -> None:
+def test_changed_budgets_are_listed_for_each_reason() -> None:
     path = ("spec", "disruption", "budgets")
     result = changed(fleet(nodes=2), SetField(GENERAL, path, [{"nodes": "2", "reasons": ["Drifted"]}]))
     by_reason = {line.reason: line for line in result.budgets}
@@ -343,7 +343,7 @@ def test_budgets_of_every_reason_that_has_them() -> None:
     (line,) = changed(fleet(nodes=2, settings={"FEATURE_GATES": gate}), edit).budgets
     assert (line.reason, line.allowed_before, line.allowed_after) == ("Unhealthy", 1, 0)
     assert changed(start, edit).budgets == ()
-    assert changed(start, SetSetting("FEATURE_GATES", gate)).budgets == (), "there was no such budget before"
+    assert changed(start, SetSetting("FEATURE_GATES", gate)).budgets == (), "the budget did not exist before"
 
 
 def test_the_next_disruption() -> None:
@@ -359,7 +359,7 @@ def test_the_next_disruption() -> None:
     assert drifting.after.drifted == 2
 
 
-def test_why_nothing_is_disrupted() -> None:
+def test_the_reason_why_nothing_is_disrupted() -> None:
     assert next_lines(replay(fleet(), Replay.NEXT)).because.startswith("no node passes the gates")
     launching = a_nodeclaim(name="new", provider_id="")
     paused = fleet(nodes=0, manifests=(POOL,))
@@ -367,7 +367,7 @@ def test_why_nothing_is_disrupted() -> None:
     assert "have no provider ID: new" in next_lines(replay(paused, Replay.NEXT)).because
 
 
-def test_blockers_that_come_and_go() -> None:
+def test_gained_and_lost_blockers() -> None:
     unwanted = fleet(a_pod(name="ci", node="node-1", annotations={DO_NOT_DISRUPT: "true"}))
     start = consolidatable(unwanted)
     path = ("metadata", "annotations", DO_NOT_DISRUPT)
@@ -387,7 +387,7 @@ def test_blockers_that_come_and_go() -> None:
     assert answer_values(result)["blockersGained"][0]["nodePool"] == "general"
 
 
-def test_replays_can_be_cancelled_and_report() -> None:
+def test_replays_report_progress_and_can_be_cancelled() -> None:
     def stop(done: int, total: int) -> None:
         raise Cancelled
 
@@ -410,7 +410,7 @@ def test_replays_can_be_cancelled_and_report() -> None:
         blocker_changes(start, apply(start, ()), stop)
 
 
-def test_pods_with_claims_of_their_own_are_not_equals() -> None:
+def test_pods_with_their_own_volume_claims_are_not_equal() -> None:
     claims = tuple(
         PersistentVolumeClaim(name=f"data-{i}", namespace="default", storage_class_name="") for i in range(2)
     )
@@ -419,10 +419,10 @@ def test_pods_with_claims_of_their_own_are_not_equals() -> None:
     assert result.moves == ()
 
 
-# How far it can be trusted, and its JSON
+# Accuracy and JSON
 
 
-def test_what_is_approximated_and_what_is_not_modelled_is_said() -> None:
+def test_approximations_and_unmodelled_rules_are_listed() -> None:
     start = fleet(*running(1, "node-1"))
     start.karpenter_version = "1.9.3"
     text = "kind: EC2NodeClass\napiVersion: karpenter.k8s.aws/v1\nmetadata: {name: x}\nspec: {amiSelectorTerms: []}\n"
@@ -456,7 +456,7 @@ def test_what_is_approximated_and_what_is_not_modelled_is_said() -> None:
 
 
 @pytest.mark.parametrize("mode", list(Replay))
-def test_an_answer_is_a_value_that_may_cross_to_another_process(mode: Replay) -> None:
+def test_an_answer_can_be_sent_to_another_process(mode: Replay) -> None:
     start = consolidatable(fleet(a_pod(), a_pod(name="b", node="node-1", annotations={DO_NOT_DISRUPT: "true"})))
     path = ("metadata", "annotations", DO_NOT_DISRUPT)
     edits = (SetField(ObjectRef("Pod", "b", "default"), path), SetSetting("RESERVED_ENIS", "1"))
@@ -467,7 +467,7 @@ def test_an_answer_is_a_value_that_may_cross_to_another_process(mode: Replay) ->
         assert msgspec.json.decode(msgspec.json.encode(item), type=Answer) == item
 
 
-def test_an_answer_without_difference_is_its_problem() -> None:
+def test_an_answer_without_a_difference_has_only_its_error() -> None:
     result = answer(fleet(), Scenario("none", edits=(RemoveNode("nobody"),)))
     assert answer_values(result) == {"error": result.problem}
     assert "nobody" in result.problem
@@ -478,7 +478,7 @@ def replace_edits(side: Any, edits: tuple[AnyEdit, ...]) -> Any:
     return side
 
 
-def test_json_has_everything() -> None:
+def test_json_has_all_parts_of_the_answer() -> None:
     start = fleet(a_pod(cpu="10"), a_pod(name="huge", cpu="900"), *running(1, "node-1", cpu="1"))
     result = changed(start, RemoveNode("node-1"), SetField(GENERAL, ("spec", "template", "spec", "expireAfter"), "1h"))
     document = plain(DIFFERENCE, result)
@@ -515,7 +515,7 @@ def test_an_edited_cluster_is_freed_with_its_answer(mode: Replay) -> None:
         gc.enable()
 
 
-def test_a_replacement_costs_what_its_cheapest_type_does() -> None:
+def test_a_replacement_costs_as_much_as_its_cheapest_type() -> None:
     pair = node("node-1", instance_type="m5.4xlarge", cpu="15900m")
     claim = replace(pair[1], conditions=(*pair[1].conditions, a_condition("Consolidatable")))
     claims: dict[str, Any] = {"nodes": (pair[0],), "nodeclaims": (claim,), "pods": running(1, "node-1", cpu="1")}
@@ -540,7 +540,7 @@ def test_a_drifted_node_of_a_static_pool_is_replaced_from_its_template() -> None
     assert (result.after.nodes, result.after.unpriced) == (1, 1)
 
 
-def test_next_places_no_pods_and_says_why_it_ends_early() -> None:
+def test_replay_next_schedules_no_pods_and_explains_an_early_end() -> None:
     unready = {**POOL, "status": {"conditions": [{"type": "Ready", "status": "False"}]}}
     pair = node("node-1")
     claim = replace(pair[1], conditions=(*pair[1].conditions, a_condition("Drifted")))
@@ -552,7 +552,7 @@ def test_next_places_no_pods_and_says_why_it_ends_early() -> None:
     assert [pod.key for pod in outcome.unplaced] == ["default/web-1"]
 
 
-def test_price_orders_of_many_catalogues_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_price_orders_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.whatif.difference_lines.MOST_KEPT", 0)
     start = fleet(a_pod(), nodes=0)
     assert changed(start, SetField(GENERAL, ("spec", "weight"), 3)).claims[0].is_changed is False

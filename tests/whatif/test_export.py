@@ -75,12 +75,12 @@ WEB = ObjectRef("Deployment", "web", "default")
     (0.5, "0.5"),
     (1e-7, "1e-07"),
 ])  # fmt: skip
-def test_quotes_only_what_needs_it(value: Any, text: str) -> None:
+def test_only_ambiguous_texts_are_quoted(value: Any, text: str) -> None:
     assert write_scalar(value) == text
     assert parse(f"a: {text}\nb: [{text}, 1]\n").documents[0].body == {"a": value, "b": [value, 1]}
 
 
-def test_refuses_what_yaml_for_kubernetes_cannot_hold() -> None:
+def test_values_that_yaml_cannot_represent_are_refused() -> None:
     for value in (float("nan"), object(), "\udfff", "\U0010fffe\ud800"):
         with pytest.raises(UnwritableError):
             write_scalar(value)
@@ -98,7 +98,7 @@ RAW: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_a_document_has_what_people_edit_in_the_order_they_write_it() -> None:
+def test_a_document_has_the_editable_fields_in_the_usual_order() -> None:
     text = as_document(RAW)
     assert text.startswith(
         "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: general\n  labels:\n    a: b\n    name: z\n"
@@ -110,14 +110,14 @@ def test_a_document_has_what_people_edit_in_the_order_they_write_it() -> None:
 
 
 @given(MAPPINGS)
-def test_documents_say_what_their_objects_say(value: dict[str, Any]) -> None:
+def test_documents_parse_to_their_objects(value: dict[str, Any]) -> None:
     value = {"o": value}
     assert parse(as_document(value)).documents[0].body == value
     assert ordered(value) == value
 
 
 def merged(target: Any, patch: Any) -> Any:
-    """Applies a merge patch as RFC 7386 says."""
+    """Return the result of a merge patch, as defined by RFC 7386."""
     if not isinstance(patch, dict):
         return patch
     result = dict(target) if isinstance(target, dict) else {}
@@ -130,7 +130,7 @@ def merged(target: Any, patch: Any) -> Any:
 
 
 @given(MAPPINGS, MAPPINGS)
-def test_a_merge_patch_makes_the_new_object(old: dict[str, Any], new: dict[str, Any]) -> None:
+def test_a_merge_patch_gives_the_new_object(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert merged(old, merge_patch(old, new)) == new
     assert merge_patch(old, old) == {}
 
@@ -170,7 +170,7 @@ def test_a_strategic_patch_deletes_and_replaces() -> None:
     assert strategic(broken)["containers"][-1] == {"$patch": "replace"}
 
 
-def test_strategies_of_single_fields() -> None:
+def test_patch_strategies_of_fields() -> None:
     schema = {
         "properties": {"strategy": {"properties": {}, "x-kubernetes-patch-strategy": "retainKeys"},
                        "selector": {"properties": {}, "x-kubernetes-patch-strategy": "replace"},
@@ -194,7 +194,7 @@ def test_strategies_of_single_fields() -> None:
     assert strategic_patch(old, old, schema) == {}
 
 
-def test_another_order_replaces_the_list() -> None:
+def test_a_reordered_list_is_replaced() -> None:
     schema = {"properties": {"l": {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "n"}}}
     document = strategic_patch({"l": [{"n": 1}, {"n": 2}]}, {"l": [{"n": 2}, {"n": 1}]}, schema)
     assert document == {"l": [{"n": 2}, {"n": 1}, {"$patch": "replace"}]}
@@ -209,7 +209,7 @@ def commands(text: str, *edits: Any) -> list[str]:
     return export_commands(changes, edits, shipped_schemas()).splitlines()
 
 
-def test_how_each_kind_is_patched() -> None:
+def test_the_patch_type_of_each_kind() -> None:
     text = set_value(TEXT, 0, ("spec", "limits", "cpu"), "480")
     text = set_value(text, 0, ("metadata", "annotations", "note"), 'it\'s $(rm -rf /) "`x`"')
     (line,) = commands(text)
@@ -238,7 +238,7 @@ def test_new_objects_are_applied() -> None:
     assert commands(inner)[0].endswith("<<'EOF'") or commands(inner)[0].endswith("<<'EOF_'")
 
 
-def test_edits_beside_the_documents_have_their_commands() -> None:
+def test_edits_outside_the_documents_have_commands() -> None:
     assert commands(
         "",
         SetField(POOL, ("spec", "weight"), 5),
@@ -278,7 +278,7 @@ def test_edits_beside_the_documents_have_their_commands() -> None:
     ]
 
 
-def test_settings_are_one_command_with_every_gate_and_values_of_the_chart() -> None:
+def test_settings_are_one_command_with_all_feature_gates_and_chart_values() -> None:
     edits = (
         SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.0488"),
         SetSetting("FEATURE_GATES.SpotToSpotConsolidation", "true"),
@@ -297,7 +297,7 @@ def test_settings_are_one_command_with_every_gate_and_values_of_the_chart() -> N
     ]
 
 
-def test_exports_changed_yaml_as_it_was_typed() -> None:
+def test_changed_yaml_is_exported_as_typed() -> None:
     text = f"# why\n{set_value(TEXT, 0, ('spec', 'weight'), 60)}---\nkind: Zebra\nmetadata: {{name: z}}"
     changes = changes_of(parse(text), ORIGINALS)
     assert export_yaml(changes) == text + "\n"
@@ -305,7 +305,7 @@ def test_exports_changed_yaml_as_it_was_typed() -> None:
     assert changes_of(parsed, {POOL: RAW | {"metadata": NODE_POOL["metadata"]}}) == ()
 
 
-def test_a_diff_has_the_comments_of_the_text_that_was_opened() -> None:
+def test_a_diff_has_the_comments_of_the_opened_text() -> None:
     opened = f"# why\n{TEXT}"
     text = set_value(opened, 0, ("spec", "weight"), 60)
     changes = changes_of(parse(text), ORIGINALS, {POOL: opened})

@@ -26,7 +26,7 @@ def pools(document: Json) -> list[Json]:
 
 
 def by_hand(document: Json, pool: str, path: tuple[str | int, ...], value: Any) -> Json:
-    """Return a snapshot in which one field of a NodePool was changed."""
+    """Return a copy of a snapshot with one changed field of a NodePool."""
     deepcopy = copy.deepcopy(document)
     target: Any = next(document for document in pools(deepcopy) if document["metadata"]["name"] == pool)
     for part in path[:-1]:
@@ -57,7 +57,7 @@ def first(family: str) -> Json:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_edits_of_nodepools_equal_the_snapshot_edited_by_hand(family: str) -> None:
-    """A field, a whole NodePool, and the deletion of one without nodes."""
+    """Edits a field, replaces a NodePool, and deletes one without nodes."""
     document = first(family)
     name = pools(document)[0]["metadata"]["name"]
     for path, value in CHANGES:
@@ -112,7 +112,7 @@ def test_no_edits_change_nothing(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_pod_template_survives_as_a_document(family: str) -> None:
+def test_a_pod_template_is_unchanged_by_conversion_to_a_document(family: str) -> None:
     for document in documents(family):
         pods = base_of(document).inventory.pods
         for pod in {(id(pod.template), pod.volumes): pod for pod in pods}.values():
@@ -122,7 +122,7 @@ def test_a_pod_template_survives_as_a_document(family: str) -> None:
             differing = [
                 name
                 for name in template.__struct_fields__
-                # A document has one container with the sum of all requests.
+                # The document has one container with the sum of all requests.
                 if name not in ("images", "containers") and getattr(read.template, name) != getattr(template, name)
             ]
             assert differing == []

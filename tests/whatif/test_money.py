@@ -35,7 +35,7 @@ def an_option(capacity_type: str, price: float | None = 0.096) -> TypeOption:
         (NodePrices((LISTED,)), an_option("spot"), Cost(None, 0.096)),
         (NodePrices((LISTED,)), an_option("spot", None), Cost()),
         (NodePrices((WITH_SPOT,)), an_option("spot"), Cost(0.03)),
-        # A reservation is billed, however good as free it is to Karpenter.
+        # AWS bills a reservation in any case, although Karpenter treats it as almost free.
         (NodePrices((LISTED,)), an_option("reserved", 0.096 / 10**7), Cost(0.096)),
         (NodePrices((LISTED,), DISCOUNT), an_option("on-demand"), Cost(0.058)),
         (NodePrices((LISTED,), DISCOUNT), an_option("spot"), Cost(None, 0.058)),
@@ -43,7 +43,7 @@ def an_option(capacity_type: str, price: float | None = 0.096) -> TypeOption:
         (NodePrices(), an_option("on-demand"), Cost()),
     ],
 )
-def test_a_new_node(prices: NodePrices | None, option: TypeOption | None, cost: Cost) -> None:
+def test_the_cost_of_a_new_node(prices: NodePrices | None, option: TypeOption | None, cost: Cost) -> None:
     assert cost_of_option(prices, option) == pytest.approx(cost)
 
 
@@ -61,7 +61,7 @@ def an_offering(capacity_type: str, price: float, *, is_available: bool = True) 
     ((an_offering("spot", 0.03, is_available=False), an_offering("on-demand", 0.096)), Cost(0.096)),
     ((an_offering("reserved", 0.0), an_offering("on-demand", 0.096, is_available=False)), Cost()),
 ])  # fmt: skip
-def test_a_replacement_counts_at_its_cheapest_offering(offerings: tuple[Offering, ...], cost: Cost) -> None:
+def test_a_replacement_costs_as_much_as_its_cheapest_offering(offerings: tuple[Offering, ...], cost: Cost) -> None:
     dearer = tuple(replace(offering, price_per_hour=offering.price_per_hour + 1) for offering in offerings)
     types = (
         InstanceType(name="m5.large", requirements=(), capacity={}, offerings=offerings),

@@ -38,7 +38,7 @@ def asked(view: ClusterView, scenario: Scenario) -> list[Answer]:
     return list(answers(base_of(view, NOW_NS), scenario, silent, lambda: next(ticks) * 0.5))
 
 
-def test_a_pool_comes_with_its_class_and_a_pod_with_its_workload(view: ClusterView) -> None:
+def test_a_pool_opens_with_its_nodeclass_and_a_pod_with_its_workload(view: ClusterView) -> None:
     refs = opening_for(view.state, "NodePool", "general").documents
     assert refs == (ObjectRef("NodePool", "general"), ObjectRef("EC2NodeClass", "default"))
     assert opening_for(view.state, "NodePool", "gone").documents == (ObjectRef("NodePool", "gone"),)
@@ -61,7 +61,7 @@ def test_a_node_is_removed_and_its_pool_opened(view: ClusterView) -> None:
     )
 
 
-def test_anything_else_opens_itself() -> None:
+def test_other_objects_open_alone() -> None:
     assert opening_for(ClusterView(EMPTY, {}).state, "PodDisruptionBudget", "web/front").documents == (
         ObjectRef("PodDisruptionBudget", "front", "web"),
     )
@@ -89,14 +89,14 @@ def test_marked_nodes_are_removed_together_and_marked_pools_opened_together(view
     assert [ref.name for ref in pools.documents if ref.kind == "NodePool"] == ["general", "trino"]
 
 
-def test_a_pod_that_waits_begins_a_scenario_of_its_own(view: ClusterView) -> None:
+def test_a_pending_pod_starts_a_new_scenario(view: ClusterView) -> None:
     waiting = next(iter(view.state.pending_pods))
     running = next(key for key, pod in view.state.pods.items() if pod.node_name)
     assert opening_for(view.state, "Pod", waiting).is_new
     assert not opening_for(view.state, "Pod", running).is_new
 
 
-def test_an_answer_says_how_long_it_took_and_how_far_it_can_be_trusted(view: ClusterView) -> None:
+def test_an_answer_shows_its_duration_and_accuracy(view: ClusterView) -> None:
     scenario = Scenario("x", edits=(SetField(ObjectRef("NodePool", "general"), ("spec", "weight"), 60),))
     first, whole = asked(view, scenario)
     assert first.seconds == 0.5
@@ -113,7 +113,7 @@ def test_an_answer_says_how_long_it_took_and_how_far_it_can_be_trusted(view: Clu
     assert "trust" in keys
 
 
-def test_blockers_that_go_are_told(view: ClusterView) -> None:
+def test_lost_blockers_are_shown(view: ClusterView) -> None:
     pdb = next(iter(view.state.pdbs))
     answer = asked(view, Scenario(edits=(DeleteObject(ref_of("PodDisruptionBudget", pdb)),)))[-1]
     assert answer.blockers_gained is not None
@@ -122,7 +122,7 @@ def test_blockers_that_go_are_told(view: ClusterView) -> None:
     assert (unedited.blockers_gained, unedited.blockers_lost) == ((), ())
 
 
-def test_an_edit_that_cannot_be_made_is_a_sentence(view: ClusterView) -> None:
+def test_an_impossible_edit_gives_a_message(view: ClusterView) -> None:
     (answer,) = asked(view, Scenario(edits=(DeleteObject(ObjectRef("NodePool", "gone")),)))
     assert "gone" in answer.problem
     assert answer.difference is None
@@ -134,11 +134,11 @@ def test_an_edit_that_cannot_be_made_is_a_sentence(view: ClusterView) -> None:
     ("1.14.3", "model 1.15.0 = cluster 1.14.3"),
     ("1.9.0", "model 1.15.0 ≠ cluster 1.9.0: decisions may differ"),
 ])  # fmt: skip
-def test_versions_are_told_apart(result: str, text: str) -> None:
+def test_modelled_and_found_versions_are_compared(result: str, text: str) -> None:
     assert version_text(Accuracy(("a",), (), (), result)) == text
 
 
-def test_what_is_exact_altogether_and_what_is_of_another_version_is_said() -> None:
+def test_exact_answers_and_other_versions_are_marked() -> None:
     def accuracy_text(accuracy: Accuracy) -> str:
         (line,) = trust_line(Answer(Scenario(), accuracy=accuracy))
         return text_of(line.pieces).strip()
@@ -150,7 +150,7 @@ def test_what_is_exact_altogether_and_what_is_of_another_version_is_said() -> No
 
 
 @pytest.mark.parametrize("settings", [PriceSettings(), PriceSettings(multiplier=0.7, surcharge_per_node_hour=0.02)])
-def test_a_what_if_counts_the_dollars_of_the_top_bar(view: ClusterView, settings: PriceSettings) -> None:
+def test_a_what_if_has_the_cost_of_the_top_bar(view: ClusterView, settings: PriceSettings) -> None:
     evidence = Evidence(price_settings=settings, metrics=metrics_at(NOW_NS))
     shown = ClusterView(view.state, view.statuses, evidence=evidence)
     base = base_of(shown, NOW_NS)
@@ -162,7 +162,7 @@ def test_a_what_if_counts_the_dollars_of_the_top_bar(view: ClusterView, settings
     assert (told.unpriced, difference.before.unpriced) == (0, 0)
 
 
-def test_what_nobody_tells_a_price_of_is_bounded(view: ClusterView) -> None:
+def test_unknown_prices_have_an_upper_bound(view: ClusterView) -> None:
     difference = present(asked(view, Scenario())[0].difference)
     assert difference.before.unpriced > 0
     assert difference.before.unpriced_at_most_per_hour > 0

@@ -29,7 +29,7 @@ def a_pool(name: str, *requirements: Mapping[str, object]) -> NodePool:
     ("primary=50 rest=25 spare=25", {"primary": 2, "rest": 1, "spare": 1}),
     ("spare=1, rest=4", {"spare": 1, "rest": 4}),
 ])  # fmt: skip
-def test_shares(text: str, expected: dict[str, int]) -> None:
+def test_shares_are_parsed(text: str, expected: dict[str, int]) -> None:
     assert dict(parse_shares(text, ("primary", "spare"), KNOWN)) == expected
 
 
@@ -46,14 +46,14 @@ def test_shares(text: str, expected: dict[str, int]) -> None:
     ("73/27", "it takes 100 label values, and each needs a node; 8/3 is close with 20 or fewer"),
     ("999/1", "it takes 1,000 label values, and each needs a node; 19/1 is close"),
 ])  # fmt: skip
-def test_what_cannot_be_had(text: str, sentence: str) -> None:
+def test_impossible_shares_are_refused(text: str, sentence: str) -> None:
     with pytest.raises(RequestError) as error:
         parse_shares(text, ("primary", "spare"), KNOWN)
     assert sentence in str(error.value)
 
 
 @given(st.integers(1, 200), st.integers(1, 200))
-def test_shares_are_kept_or_refused_with_one_that_can_be_had(first: int, second: int) -> None:
+def test_shares_are_exact_or_a_close_possible_one_is_suggested(first: int, second: int) -> None:
     try:
         values = parse_shares(f"{first}/{second}", ("primary", "spare"), KNOWN)
     except RequestError as error:
@@ -65,7 +65,7 @@ def test_shares_are_kept_or_refused_with_one_that_can_be_had(first: int, second:
     assert sum(values.values()) <= MOST_VALUES
 
 
-def test_edits() -> None:
+def test_edits_of_a_proportion() -> None:
     labels = {"app": "web", "pod-template-hash": "5c9"}
     template = a_pod_template(labels=labels)
     bare: PodTemplate = a_pod_template(labels={"pod-template-hash": "5c9"})
@@ -92,7 +92,7 @@ def test_edits() -> None:
     )
 
 
-def test_a_pool_that_is_not_known_as_it_was_written() -> None:
+def test_a_pool_without_its_manifest_is_refused() -> None:
     for pools in ({}, {"primary": a_nodepool(name="primary")}):
         with pytest.raises(RequestError, match="primary: its original object is unknown"):
             proportion_edits({"primary": 2, "spare": 1}, pools, ())

@@ -53,7 +53,7 @@ edits: []
 """
 
 
-def test_scenarios_as_people_write_them() -> None:
+def test_scenarios_in_the_usual_notation_are_read() -> None:
     first, second = read_scenarios(TEXT, "file.yaml")
     assert (first.name, first.replay) == ("more cpu for general", Replay.SCRATCH)
     assert first.edits == (
@@ -90,7 +90,7 @@ def test_scenarios_as_people_write_them() -> None:
     ("name: a\n---\nname: b\nedits: 3\n", "file.yaml: scenario 2 (b): edits: must be a list"),
     ("name: a\n---\nedits: 3\n", "file.yaml: scenario 2: edits: must be a list"),
 ])  # fmt: skip
-def test_what_cannot_be_read_names_file_scenario_and_field(text: str, result: str) -> None:
+def test_errors_name_file_scenario_and_field(text: str, result: str) -> None:
     with pytest.raises(RequestError) as error:
         read_scenarios(text, "file.yaml")
     assert str(error.value).startswith(result)
@@ -123,12 +123,12 @@ SCENARIOS = st.builds(Scenario, WORDS, st.sampled_from(Replay), st.lists(EDITS, 
 
 
 @given(st.lists(SCENARIOS, min_size=1, max_size=3))
-def test_what_is_written_is_read_again(scenarios: list[Scenario]) -> None:
+def test_written_scenarios_can_be_read(scenarios: list[Scenario]) -> None:
     assert list(read_scenarios(write_scenarios(scenarios), "x")) == scenarios
 
 
 @given(PATHS)
-def test_paths_are_read_again(path: tuple[str | int, ...]) -> None:
+def test_printed_paths_can_be_parsed(path: tuple[str | int, ...]) -> None:
     assert parse_path(path_text(path)) == path
 
 
@@ -139,12 +139,12 @@ def test_paths_are_read_again(path: tuple[str | int, ...]) -> None:
     ('metadata.labels["a.b"].c', ("metadata", "labels", "a.b", "c")),
     ("limits['nvidia.com/gpu']", ("limits", "nvidia.com/gpu")),
 ])  # fmt: skip
-def test_paths_as_people_write_them(text: str, path: tuple[str | int, ...]) -> None:
+def test_paths_in_the_usual_notation_are_parsed(text: str, path: tuple[str | int, ...]) -> None:
     assert parse_path(text) == path
 
 
 @pytest.mark.parametrize("text", ["", ".", "a..b", "a.", "a[", "a]b", "a[]", ".a"])
-def test_what_is_no_path(text: str) -> None:
+def test_invalid_paths_are_errors(text: str) -> None:
     if text == ".a":
         assert parse_path(text) == ("a",)
         return
@@ -164,12 +164,12 @@ def test_only_documents_that_differ_are_edits() -> None:
     assert scenario_of(sheet, parsed, originals) == Scenario("x", Replay.REMOVE, (PutObject(OTHER), RemoveNode("n")))
 
 
-def test_a_scenario_becomes_work_again() -> None:
+def test_a_scenario_can_be_edited_again() -> None:
     scenario = Scenario("x", Replay.NEXT, (PutObject(POOL.rstrip("\n")), RemoveNode("n"), PutObject(OTHER)))
     assert sheet_of(scenario) == Sheet("x", f"{POOL}---\n{OTHER}", (RemoveNode("n"),), Replay.NEXT)
 
 
-def test_a_document_takes_the_place_of_its_own() -> None:
+def test_a_document_replaces_that_of_the_same_object() -> None:
     text = joined([POOL, OTHER])
     heavier = POOL.replace("weight: 5", "weight: 50").rstrip("\n")
     assert with_document(text, heavier) == f"{heavier}\n---\n{OTHER}"
@@ -177,7 +177,7 @@ def test_a_document_takes_the_place_of_its_own() -> None:
     assert with_document(POOL, "") == POOL
 
 
-def test_steps_go_back_and_on_again() -> None:
+def test_steps_are_undone_and_redone() -> None:
     history = History("a").push("b", "weight").push("c", "limit")
     back = present(history.undo())
     assert (back[0].present, back[1]) == ("b", "limit")
@@ -187,7 +187,7 @@ def test_steps_go_back_and_on_again() -> None:
     assert History("a").undo() is None
 
 
-def test_keys_that_follow_each_other_are_one_step() -> None:
+def test_consecutive_typing_is_one_undo_step() -> None:
     history = History("").push("a", TYPING).push("ab", TYPING).push("ab!", "weight").push("ab!c", TYPING)
     result = []
     while (moved := history.undo()) is not None:
@@ -197,7 +197,7 @@ def test_keys_that_follow_each_other_are_one_step() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(), st.sampled_from(["a", "b"])), max_size=8))
-def test_undoing_everything_and_doing_it_again_changes_nothing(steps: list[tuple[int, str]]) -> None:
+def test_undoing_and_redoing_everything_changes_nothing(steps: list[tuple[int, str]]) -> None:
     history = History(-1)
     for state, why in steps:
         history = history.push(state, why)

@@ -46,7 +46,7 @@ Manifest = dict[str, Any]
 
 
 def launched(start: WhatIfBase, **changes: Any) -> WhatIfBase:
-    """Return the cluster after Karpenter did what the model says: NodeClaims and nodes are there, pods are bound."""
+    """Return the cluster after Karpenter has launched the model's NodeClaims and the pods are bound."""
     outcome = replay(start, Replay.PENDING)
     claims, nodes = [], []
     places: dict[str, str] = {}
@@ -82,7 +82,7 @@ def check(start: WhatIfBase, **fields: Any) -> tuple[Reproduction, str]:
     return claim.finding, claim.because
 
 
-def test_what_cannot_be_compared() -> None:
+def test_nodeclaims_that_cannot_be_compared_have_a_reason() -> None:
     start = base(POOL, types=TYPES, pods=waiting(1, cpu="1"))
     result = launched(start)
     (pod,), (claim,) = result.inventory.pods, result.inventory.nodeclaims
@@ -111,7 +111,7 @@ def test_what_cannot_be_compared() -> None:
     assert (len(none.claims), none.comparable) == (1, 0)
 
 
-def test_what_differs() -> None:
+def test_differences_have_a_reason() -> None:
     pools = (POOL, another("heavy", weight=90))
     start = base(POOL, types=TYPES, pods=waiting(1, cpu="1"))
     more = base(*pools, types=TYPES).inventory.nodepools
@@ -135,7 +135,7 @@ def test_what_differs() -> None:
     assert claim.because == "the model puts its pods on other nodes"
 
 
-def test_it_reports_and_can_be_cancelled() -> None:
+def test_the_self_check_reports_progress_and_can_be_cancelled() -> None:
     result = launched(base(POOL, types=TYPES, pods=waiting(1)))
     seen: list[tuple[int, int]] = []
     self_check(result, reporter=lambda done, total: seen.append((done, total)))
@@ -160,14 +160,16 @@ def test_nodeclaims_of_one_run_of_the_provisioner_are_replayed_together() -> Non
         checked = self_check(with_objects(result, nodeclaims=(first, apart), pods=pods), last=1)
         return [claim.finding for claim in checked.claims]
 
-    assert reproductions(1) == [Reproduction.REPRODUCED] * 2, "the whole run, as one is not made without the other"
+    assert reproductions(1) == [Reproduction.REPRODUCED] * 2, (
+        "both NodeClaims of the run, because they are replayed together"
+    )
     assert reproductions(5) == [Reproduction.REPRODUCED]
     assert reproductions(1, created_ns=first.created_ns + 1) == [Reproduction.REPRODUCED], (
-        "its pods were not there for the first"
+        "the second NodeClaim's pods did not exist at the first run"
     )
 
 
-def test_what_was_made_with_others_that_are_gone_is_not_held_against_the_model() -> None:
+def test_nodeclaims_created_with_now_missing_ones_are_not_compared() -> None:
     result = launched(base(POOL, types=TYPES, pods=waiting(30, cpu="1")))
     pods = tuple(pod for pod in result.inventory.pods if pod.node_name != "new-0")
     claims = tuple(
@@ -179,7 +181,7 @@ def test_what_was_made_with_others_that_are_gone_is_not_held_against_the_model()
     assert "other NodeClaims of its batch cannot be compared" in [claim.because for claim in checked.claims]
 
 
-def test_daemonset_pods_count_for_what_a_nodeclaim_asked() -> None:
+def test_requests_of_daemonset_pods_are_part_of_a_nodeclaims_requests() -> None:
     result = launched(base(POOL, types=TYPES, pods=waiting(1, cpu="100m")))
     (claim,) = result.inventory.nodeclaims
     asked = {"cpu": parse_quantity("800m"), "memory": parse_quantity("1152Mi")}
@@ -198,7 +200,7 @@ def test_daemonset_pods_count_for_what_a_nodeclaim_asked() -> None:
 
 
 EVERY = 1 if os.environ.get("KARPTUI_ALL_GOLDENS") else 4
-"""Every so many snapshots are checked; with KARPTUI_ALL_GOLDENS all of them."""
+"""Step through the snapshots; 1 if KARPTUI_ALL_GOLDENS is set."""
 FAMILIES = (
     "aws", "bigmem", "daemons", "existing", "flex", "hostports", "minvalues", "mixed", "overlays", "preferences",
     "reserved", "storyA", "storyB", "storyC", "storyD", "topology", "volumes", "weights", "zonal",
@@ -206,7 +208,7 @@ FAMILIES = (
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_nodeclaim_that_karpenter_made_is_made_again(family: str) -> None:
+def test_every_nodeclaim_that_karpenter_created_is_reproduced(family: str) -> None:
     claims = [
         claim
         for document in snapshots(family, EVERY)
@@ -219,7 +221,7 @@ def test_every_nodeclaim_that_karpenter_made_is_made_again(family: str) -> None:
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> tuple[dict[str, Any], Path]:
-    """Return a snapshot of two NodePools with four NodeClaims that Karpenter has just made, and where to put it."""
+    """Return a snapshot of two NodePools with four new NodeClaims, and the path to write it to."""
     document = next(snapshot for snapshot in snapshots("weights") if len(_launched(snapshot)) == 4)
     packed = tmp_path / f"{document['catalog']}.gz"
     packed.parent.mkdir(parents=True, exist_ok=True)
@@ -233,7 +235,7 @@ def _launched(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def answer(document: dict[str, Any], path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any], str]:
-    """Return exit status, answer and table of ``karptui simulate --self-check``."""
+    """Return exit status, JSON answer and table of ``karptui simulate --self-check``."""
     path.write_text(json.dumps(document))
     assert main(["simulate", str(path), "--self-check", "-o", "json"]) in (0, 1)
     result = json.loads(capsys.readouterr().out)
@@ -274,7 +276,7 @@ def _types(catalog: str) -> tuple[dict[str, Any], ...]:
 
 
 def snapshots(family: str, every: int = 1) -> Iterator[Manifest]:
-    """Yield snapshots of a family for which Karpenter makes NodeClaims, after it has made them."""
+    """Yield a family's snapshots in which Karpenter launches NodeClaims, after it has launched them."""
     for line in islice(scenarios(FOLDER / f"{family}.jsonl.gz"), 0, None, every):
         if line["expected"]["provisioning"]["newNodeClaims"]:
             yield _after(line)
@@ -310,7 +312,7 @@ def _run(pod: Manifest, node_name: str) -> None:
 
 
 def _machine(document: dict[str, Any], types: dict[str, Any], node_name: str, created_ns: int) -> list[Manifest]:
-    """Return a NodeClaim and its node, launched as the cheapest offering that it may have."""
+    """Return a NodeClaim and its node, launched with the cheapest allowed offering."""
     name, offering = launched_claim(document, types)
     instance, stamp = types[name], format_timestamp(created_ns)
     labels = {item["key"]: item["values"][0] for item in instance["requirements"] if len(item.get("values") or ()) == 1}
@@ -345,7 +347,7 @@ def _machine(document: dict[str, Any], types: dict[str, Any], node_name: str, cr
 
 
 def _daemons(document: dict[str, Any], pods: dict[str, Manifest], node_name: str) -> Manifest:
-    """Return a pod that asks what those of DaemonSets ask on a node: what Karpenter says less what its pods ask."""
+    """Return one pod for all DaemonSets of a node: it requests the NodeClaim's requests minus those of its pods."""
     rest = {
         name: parse_quantity(amount).nano for name, amount in document["requests"].items() if name in ("cpu", "memory")
     }
@@ -364,7 +366,7 @@ def _daemons(document: dict[str, Any], pods: dict[str, Manifest], node_name: str
 
 
 def requests_of(pod: Manifest) -> Mapping[str, int]:
-    """Return what a pod asks, in billionths; pods with one spec are read once."""
+    """Return a pod's requests in billionths; pods with equal specs are parsed once."""
     return _requests_of(json.dumps(pod["spec"]))
 
 

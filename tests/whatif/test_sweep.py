@@ -37,7 +37,7 @@ TYPES = (an_instance_type(name="m5.large", cpu="2"), an_instance_type(name="m5.4
     ("1m..1h", ["60s", "414s", "768s", "1122s", "1476s", "1830s", "2184s", "2538s", "2892s", "3246s", "3600s"]),
     ("Never,30s", ["Never", "30s"]),
 ])  # fmt: skip
-def test_values(text: str, values: list[str]) -> None:
+def test_sweep_values_are_parsed(text: str, values: list[str]) -> None:
     assert list(parse_values(text)) == values
 
 
@@ -58,12 +58,12 @@ def test_values(text: str, values: list[str]) -> None:
     ("A=1d..2h", "mixes the units d, h"),
     ("A=1s..99999999999999h", "duration"),
 ])  # fmt: skip
-def test_what_is_no_sweep(text: str, result: str) -> None:
+def test_invalid_sweeps_are_refused(text: str, result: str) -> None:
     with pytest.raises(RequestError, match=result):
         parse_sweep(text)
 
 
-def test_fields_and_settings() -> None:
+def test_fields_and_settings_are_parsed() -> None:
     field = parse_sweep("Deployment/team/web:spec.replicas=1,2")
     assert field.object == ObjectRef("Deployment", "web", "team")
     assert field.edits_for("2") == (SetField(ObjectRef("Deployment", "web", "team"), ("spec", "replicas"), 2),)
@@ -88,7 +88,7 @@ def points(start: WhatIfBase, sweep: Sweep, jobs: int) -> list[Any]:
 LIMITS = parse_sweep("NodePool/general:spec.limits.cpu=0,2,16,many")
 
 
-def test_what_each_value_comes_to_also_in_other_processes() -> None:
+def test_the_result_of_each_value_with_one_or_several_processes() -> None:
     none, few, all_, wrong = points(cluster(), LIMITS, 1)
     assert (none.nodes, none.pending, none.price_per_hour) == (0, 4, 0.0)
     assert (few.launched, few.pending) == (1, 2)
@@ -103,7 +103,7 @@ def test_what_each_value_comes_to_also_in_other_processes() -> None:
     ("spec.weight=1,200", "spec.weight: must be at most 100"),
     ("spec.weigth=1,2", "spec.weigth: unknown field weigth; did you mean weight?"),
 ])  # fmt: skip
-def test_values_that_the_api_server_would_refuse_have_no_result(parameter: str, problem: str) -> None:
+def test_values_that_the_api_server_rejects_have_no_result(parameter: str, problem: str) -> None:
     sweep = parse_sweep(f"NodePool/general:{parameter}")
     point = sweep_point(cluster(), sweep, sweep.values[-1], Replay.PENDING)
     assert point.problem == f"the API server refuses NodePool general: {problem}"
@@ -111,20 +111,20 @@ def test_values_that_the_api_server_would_refuse_have_no_result(parameter: str, 
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_sweep_that_is_cancelled_gives_no_more_points(jobs: int) -> None:
+def test_a_cancelled_sweep_yields_no_more_points(jobs: int) -> None:
     weights = parse_sweep("NodePool/general:spec.weight=1..100/1")
     sweeper, seen = Sweeper(cluster(), weights, Replay.PENDING, jobs), []
     for position, _ in sweeper.points():
         seen.append(position)
         sweeper.cancel()
-    assert len(seen) < len(weights.values) / 2  # other processes may have finished several before
+    assert len(seen) < len(weights.values) / 2  # other processes may already have finished several
     unbegun = Sweeper(cluster(), LIMITS, Replay.PENDING, jobs)
     unbegun.cancel()
     assert list(unbegun.points()) == []
 
 
-def test_what_the_other_processes_do() -> None:
-    """The same function, called here on what is sent."""
+def test_worker_processes_compute_the_same_point() -> None:
+    """Calls the workers' function in this process with pickled arguments."""
     common = unpacked(packed((cluster(), LIMITS, Replay.PENDING)))
     assert point_of(common, "2", lambda: False) == sweep_point(cluster(), LIMITS, "2", Replay.PENDING)
     with pytest.raises(Cancelled):
@@ -148,7 +148,7 @@ if __name__ == "__main__":
 """
 
 
-def test_processes_start_while_a_screen_holds_the_standard_streams(tmp_path: Path) -> None:
+def test_processes_start_while_the_app_uses_the_standard_streams(tmp_path: Path) -> None:
     script = tmp_path / "under_a_screen.py"
     script.write_text(UNDER_A_SCREEN)
     root = Path(__file__).parents[2]
@@ -170,7 +170,7 @@ def test_processes_start_while_a_screen_holds_the_standard_streams(tmp_path: Pat
     ({"current": "Never", "is_duration": True}, "0s,30s,1m,5m,15m,30m,1h,Never"),
     ({"current": ""}, ""),
 ])  # fmt: skip
-def test_values_are_proposed_around_what_there_is(given: dict[str, Any], expected: str) -> None:
+def test_values_are_proposed_around_the_current_one(given: dict[str, Any], expected: str) -> None:
     assert proposed_values(**given) == expected
     if expected:
         values = parse_values(expected)

@@ -48,7 +48,7 @@ NODECLASS_HASH = "karpenter.k8s.aws/ec2nodeclass-hash"
 TEMPLATE = ("spec", "template", "spec")
 CA_BUNDLE = "Zm9v"
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "data" / "drift-hashes.json").read_text())
-"""NodePools and EC2NodeClasses with what Karpenter v1.14.1's own ``Hash`` methods return for them."""
+"""NodePools and EC2NodeClasses with their hashes, computed by ``Hash`` of Karpenter v1.14.1."""
 
 
 def marked(manifest: dict[str, Any], **annotations: str) -> dict[str, Any]:
@@ -97,11 +97,11 @@ def cluster(*claims: NodeClaim, **marks: dict[str, Any]) -> WhatIfBase:
 
 
 BACK = SetField(GENERAL, (*TEMPLATE, "expireAfter"), "Never")
-"""Sets what the NodeClaims were made from."""
+"""Restores the value from which the NodeClaims were created."""
 
 
 def drifted_by_its_pool() -> WhatIfBase:
-    """Return a NodeClaim that drifted when expireAfter of its NodePool became 24h."""
+    """Return a cluster with a NodeClaim that drifted because its NodePool's expireAfter became 24h."""
     later = copy.deepcopy(POOL)
     later["spec"]["template"]["spec"]["expireAfter"] = "24h"
     hashed = nodepool_hash(decoded(later)) or ""
@@ -171,7 +171,7 @@ def test_claims_that_cannot_drift() -> None:
     assert gained(cluster(), DeleteObject(GENERAL)) == []
 
 
-def test_hashes_that_cannot_be_worked_out_count_as_changed() -> None:
+def test_hashes_that_cannot_be_computed_count_as_changed() -> None:
     edit = SetField(GENERAL, (*TEMPLATE, "expireAfter"), "24h")
     assert gained(cluster(claim(annotations={NODEPOOL_HASH: "12"}), pool=pool(hash="12")), edit)
     other = claim(annotations={"karpenter.sh/nodepool-hash-version": "v9"})
@@ -180,7 +180,7 @@ def test_hashes_that_cannot_be_worked_out_count_as_changed() -> None:
     assert gained(cluster(), odd)
 
 
-def test_going_back_to_what_a_claim_was_made_from_ends_its_drift() -> None:
+def test_restoring_the_original_template_ends_drift() -> None:
     assert lost(drifted_by_its_pool(), BACK) == ["NodePoolDrifted"]
     by_image = claim(is_drifted=True)
     assert lost(cluster(by_image), SetField(GENERAL, ("spec", "weight"), 3)) == []
@@ -203,8 +203,8 @@ def test_nodeclasses() -> None:
     assert gained(cluster(by_pool), SetField(EC2, ("spec", "role"), "x"))
 
 
-def test_what_only_the_controller_knows_of_a_nodeclass_stays_in_the_hash() -> None:
-    """The hash takes in the cluster's certificates, yet going back and forth meets the same value again."""
+def test_the_cluster_certificates_in_the_hash_do_not_prevent_the_end_of_drift() -> None:
+    """The hash includes the cluster's certificates, yet undoing an edit restores the same hash."""
     role = copy.deepcopy(NODECLASS)
     role["spec"]["role"] = "x"
     made_from = ec2_nodeclass_hash(decoded(role), ca_bundle=CA_BUNDLE) or ""
@@ -216,7 +216,7 @@ def test_what_only_the_controller_knows_of_a_nodeclass_stays_in_the_hash() -> No
     assert lost(cluster(drifted), SetField(EC2, ("spec", "role"), "y")) == []
 
 
-def test_instance_types_that_are_no_longer_there() -> None:
+def test_nodes_of_removed_instance_types_drift() -> None:
     start = cluster(claim("old"), claim("young", created_ns=NOW_NS), claim("without", labels={INSTANCE_TYPE: ""}))
     side = apply(start, ())
     for types, expected in (((TYPES[1],), "the NodePool has no instance type m5.large any more"), ((), "")):
@@ -225,13 +225,13 @@ def test_instance_types_that_are_no_longer_there() -> None:
         drift = model.of(start.inventory.nodeclaims[0])
         assert (drift.because if drift else "") == expected
         assert model.of(start.inventory.nodeclaims[1]) is None
-    assert gained(start, TakeOut()) == [], "offerings that are out for now drift nothing"
+    assert gained(start, TakeOut()) == [], "a temporarily unavailable offering causes no drift"
     moved = claim(labels={ZONE: "us-east-1z"})
     drift = present(DriftModel(cluster(moved), cluster(moved)).of(moved))
     assert drift.because == "on-demand m5.large in us-east-1z is no longer an offering"
 
 
-def test_drift_that_no_hash_explains() -> None:
+def test_drift_with_unknown_types_and_reservations() -> None:
     start = cluster(claim(labels={INSTANCE_TYPE: "m99.large"}), claim("known"))
     edit = SetField(ObjectRef("NodePool", "general"), ("spec", "template", "metadata", "labels"), {"a": "b"})
     assert [reason for reason, _ in gained(start, edit)] == ["NodePoolDrifted"] * 2
@@ -239,7 +239,7 @@ def test_drift_that_no_hash_explains() -> None:
     assert DriftModel(cluster(reserved), cluster(reserved)).of(reserved) is None
 
 
-def test_the_next_disruption_sees_the_drift() -> None:
+def test_the_drift_is_used_by_the_next_disruption() -> None:
     start = cluster(claim("a"), claim("b", is_drifted=True))
     side = apply(start, (SetField(GENERAL, (*TEMPLATE, "expireAfter"), "24h"),))
     assert with_drift(start.inventory, start, apply(start, ())) is start.inventory
@@ -252,7 +252,7 @@ def test_the_next_disruption_sees_the_drift() -> None:
     assert with_drift(side.inventory, start, side).nodeclaims[0].condition("Drifted") is None
 
 
-# What is hashed, against Karpenter's source
+# Hashed fields, compared with Karpenter's source
 
 
 @pytest.mark.parametrize(("value", "shape"), [
@@ -271,7 +271,7 @@ def test_values_of_another_shape_cannot_be_hashed(value: Any, shape: Any) -> Non
         value_hash(value, shape, "field")
 
 
-def test_a_record_in_the_place_of_text() -> None:
+def test_an_object_instead_of_text_cannot_be_hashed() -> None:
     with pytest.raises(HashError):
         value_hash({"metadata": 3}, NODEPOOL_TEMPLATE)
     broken = copy.deepcopy(NODECLASS)
@@ -281,7 +281,7 @@ def test_a_record_in_the_place_of_text() -> None:
 
 
 def module(path: str) -> Path:
-    """Return a module of the Go module cache, or skip the test."""
+    """Return the folder of a module in the Go module cache, or skip the test."""
     try:
         cache = subprocess.run(["go", "env", "GOMODCACHE"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -293,7 +293,7 @@ def module(path: str) -> Path:
 
 
 def go_fields(text: str, struct: str) -> dict[str, tuple[str, bool]]:
-    """Return by Go name the JSON name of each field of a struct, and whether it is hashed."""
+    """Return each Go field of a struct with its JSON name and whether it is hashed."""
     body = re.search(rf"^type {struct} struct {{\n(.*?)^}}", text, re.MULTILINE | re.DOTALL)
     assert body is not None, struct
     fields = re.findall(r'^\t(\w+)\s+(?:\S+\s+)?`json:"([\w]+)[^`]*`', body[1], re.MULTILINE)
@@ -331,7 +331,7 @@ def test_the_hashed_fields_are_those_of_karpenter_and_the_provider() -> None:
     assert 'const EC2NodeClassHashVersion = "v5"' in source.read_text()
 
 
-def test_a_nodepool_that_comes_back_drifts_nothing_by_its_hash() -> None:
+def test_a_recreated_nodepool_causes_no_drift_by_its_hash() -> None:
     start = base(nodeclass(), types=TYPES, nodeclaims=(claim(),))
     side = apply(start, (PutObject(json.dumps({**POOL, "metadata": {"name": "general"}})),))
     assert DriftModel(side, start).of(start.inventory.nodeclaims[0]) is None
@@ -380,13 +380,13 @@ def test_an_ec2_nodeclass_hashes_as_in_karpenter_1_15(path: Path) -> None:
     ({"kubelet": {"maxPods": "vcpus > 8 && vcpus < 64 ? 250 : 58"}}, "16139100193517066585"),
 ])  # fmt: skip
 def test_fields_are_hashed_in_the_order_of_the_type_comparisons_as_in_go(spec: dict[str, Any], hashed: str) -> None:
-    """Hold ``Hash`` of v1.15.1, pkg/apis/v1/ec2nodeclass.go, and ``String`` of kubeletconfiguration.go."""
+    """Follows ``Hash`` in pkg/apis/v1/ec2nodeclass.go and ``String`` in kubeletconfiguration.go of v1.15.1."""
     document = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
     nodeclass = KindReader(Kind.NODECLASS).convert({**document, "spec": spec})
     assert ec2_nodeclass_hash(nodeclass, version="v6") == hashed
 
 
-def test_from_version_6_on_the_text_of_kubelet_counts() -> None:
+def test_hash_version_6_compares_kubelet_as_text() -> None:
     before, after = (a_nodeclass({"maxPods": 10, "kubeReserved": {"memory": text}}) for text in ("1Gi", "1024Mi"))
     assert changed_nodeclass_fields(before, after, "v6") == ("spec.kubelet",)
     assert changed_nodeclass_fields(before, a_nodeclass({}), "v6") == ("spec.kubelet",)
@@ -402,6 +402,6 @@ def a_nodeclass(kubelet: dict[str, Any] | None) -> NodeClass:
 
 
 @pytest.mark.parametrize("terms", [5, "al2023@latest", {"alias": "x"}, [5, None], [{"alias": 3}], None])
-def test_selector_terms_that_are_none_come_to_no_family(terms: object) -> None:
+def test_invalid_selector_terms_give_the_custom_family(terms: object) -> None:
     assert ami_family({"amiSelectorTerms": terms}) == "Custom"
     assert ami_family({"amiSelectorTerms": [{"alias": "bottlerocket@latest"}]}) == "Bottlerocket"

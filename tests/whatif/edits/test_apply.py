@@ -68,10 +68,10 @@ def pool(side: EditedCluster) -> Any:
     return next(pool for pool in side.inventory.nodepools if pool.name == "general")
 
 
-# SetField on objects kept as they were given
+# SetField on objects that keep their manifest
 
 
-def test_fields_and_items_that_are_taken_away_and_added() -> None:
+def test_fields_and_items_are_removed_and_added() -> None:
     side = edited(base(POOL), SetField(GENERAL, ("spec", "disruption", "budgets"), None))
     assert [budget.nodes for budget in pool(side).budgets] == ["10%"]
     assert pool(edited(base(POOL), SetField(GENERAL, ("spec", "limits"), None))).limits is None
@@ -92,19 +92,19 @@ def test_fields_and_items_that_are_taken_away_and_added() -> None:
     (("spec", "disruption", "budgets", 4), 1, "spec.disruption.budgets has 1 items, there is no [4]"),
     ((), 1, "the path of a field is empty"),
 ])  # fmt: skip
-def test_what_cannot_be_set_names_object_and_field(path: tuple[str | int, ...], value: Any, result: str) -> None:
+def test_an_invalid_value_names_object_and_field(path: tuple[str | int, ...], value: Any, result: str) -> None:
     text = refusal(base(POOL), SetField(GENERAL, path, value))
     assert text.startswith("edit 1: NodePool general: ")
     assert result in text
 
 
-def test_what_is_not_there() -> None:
+def test_edits_of_missing_objects_are_errors() -> None:
     assert refusal(base(), SetField(GENERAL, ("spec",), 1)) == "edit 1: there is no NodePool general"
     text = refusal(base(), DeleteObject(ObjectRef("ConfigMap", "x", "y")))
     assert text == "edit 1: ConfigMap y/x: objects of this kind are not modelled"
 
 
-def test_another_nodeclass_that_is_not_there_makes_a_pool_unready() -> None:
+def test_a_missing_nodeclass_makes_its_nodepool_unready() -> None:
     path = ("spec", "template", "spec", "nodeClassRef", "name")
     side = edited(base(POOL, NODECLASS), SetField(GENERAL, path, "other"))
     assert not pool(side).is_ready
@@ -112,10 +112,10 @@ def test_another_nodeclass_that_is_not_there_makes_a_pool_unready() -> None:
     assert pool(edited(base(POOL), SetField(GENERAL, path, "other"))).is_ready
 
 
-# SetField on records
+# SetField on objects without a manifest
 
 
-def test_annotations_of_a_pod_with_others_of_its_template_untouched() -> None:
+def test_editing_a_pod_leaves_others_of_its_template_unchanged() -> None:
     template = a_pod_template(annotations={DO_NOT_DISRUPT: "true"}, owners=(an_owner(),))
     pods = tuple(a_pod(name=f"web-{i}", template=template) for i in range(3))
     path = ("metadata", "annotations", DO_NOT_DISRUPT)
@@ -123,7 +123,7 @@ def test_annotations_of_a_pod_with_others_of_its_template_untouched() -> None:
     first, second, third = side.inventory.pods
     assert first.annotations == {}
     assert third is pods[2]
-    assert first.template is second.template, "pods that were edited alike share a template"
+    assert first.template is second.template, "equally edited pods share a template"
 
 
 def test_fields_of_a_pod() -> None:
@@ -146,7 +146,7 @@ def test_fields_of_a_pod() -> None:
     assert side.notes == ()
 
 
-def test_what_does_not_matter_is_said() -> None:
+def test_edits_without_effect_are_reported() -> None:
     ref = ObjectRef("Pod", "web-1", "default")
     side = edited(
         base(pods=(a_pod(),)), SetField(ref, ("spec", "dnsPolicy"), "x"), SetField(ref, ("spec", "volumes"), [])
@@ -197,7 +197,7 @@ def test_fields_of_a_nodeclaim() -> None:
     ("field", "value", "allowed"),
     [("maxUnavailable", 1, 1), ("maxUnavailable", "50%", 1), ("minAvailable", 1, 1), ("minAvailable", "100%", 0)],
 )
-def test_a_disruption_budget_gets_the_status_that_follows(field: str, value: Any, allowed: int) -> None:
+def test_an_edited_pdb_gets_a_recomputed_status(field: str, value: Any, allowed: int) -> None:
     pods = tuple(a_pod(name=f"web-{i}", node="node-1") for i in range(2))
     ref = ObjectRef("PodDisruptionBudget", "web", "default")
     start = base(pods=pods, pdbs=(a_pdb(),))
@@ -252,7 +252,7 @@ def test_scaling_up_copies_the_newest_pod() -> None:
     assert names(again)[-1] == "new-whatif-2"
 
 
-def test_scaling_down_removes_those_that_kubernetes_removes_first() -> None:
+def test_scaling_down_removes_pods_in_the_order_of_kubernetes() -> None:
     pods = (
         a_pod(name="ready", node="a", created_ns=1),
         a_pod(name="younger", node="a", created_ns=5),
@@ -276,7 +276,7 @@ def a_numbered_pod(index: str, number: int, **fields: Any) -> Pod:
     return replace(a_pod(name=f"db-{number}", **fields), own_labels={index: str(number)})
 
 
-def test_a_statefulset_loses_its_highest_ordinals_and_gains_the_next_with_their_own_volumes() -> None:
+def test_a_statefulset_is_scaled_at_its_highest_ordinals_with_own_volumes() -> None:
     ref = ObjectRef("StatefulSet", "db", "default")
     owner = an_owner(kind="StatefulSet", name="db")
     index = "apps.kubernetes.io/pod-index"
@@ -309,7 +309,7 @@ def test_a_statefulset_loses_its_highest_ordinals_and_gains_the_next_with_their_
     assert names(edited(start, ScaleWorkload(ref, 1))) == ["db-0"]
 
 
-def test_scaling_what_has_no_pods() -> None:
+def test_workloads_without_pods_cannot_be_scaled() -> None:
     assert "its template is unknown" in refusal(base(workloads=deployment()), ScaleWorkload(WEB, 1))
     assert names(edited(base(workloads=deployment()), ScaleWorkload(WEB, 0))) == []
     workload = Workload(
@@ -340,7 +340,7 @@ def test_the_template_of_a_workload_changes_its_pods() -> None:
     assert labelled.inventory.workloads[0].labels == {"a": "b"}
 
 
-# Whole objects
+# Complete objects
 
 
 def put(text: str) -> PutObject:
@@ -391,7 +391,7 @@ def test_a_new_nodeclass_makes_its_pools_ready() -> None:
     assert "is not ready" in edited(base(POOL, unready), put(text)).notes[0]
 
 
-def test_a_bare_pod_waits_and_a_gated_one_does_not() -> None:
+def test_a_new_pod_is_unschedulable_unless_it_is_gated_or_bound() -> None:
     text = "apiVersion: v1\nkind: Pod\nmetadata: {name: one}\nspec: {containers: [{resources: {limits: {cpu: 2}}}]}\n"
     side = edited(base(), put(text))
     (pod,) = side.inventory.pods
@@ -443,7 +443,7 @@ def test_pods_of_deployments_jobs_and_cronjobs() -> None:
     assert "no pods until its schedule" in side.notes[0]
 
 
-def test_a_daemonset_changes_its_pods_and_a_new_one_what_nodes_carry() -> None:
+def test_an_edited_daemonset_changes_its_pods_and_a_new_one_the_new_nodes() -> None:
     text = DEPLOYMENT.replace("Deployment", "DaemonSet")
     start = base(POOL, types=TYPES, pods=(a_pod(name="big", cpu="1500m"),))
     assert replay(edited(start), Replay.PENDING).claims
@@ -500,7 +500,7 @@ def test_documents_that_cannot_be_read(text: str, result: str) -> None:
     assert result in refusal(base(), put(text))
 
 
-# Away with it
+# Deletion
 
 
 def test_deleting_objects() -> None:
@@ -560,7 +560,7 @@ def on_1_14(*documents: Any) -> WhatIfBase:
     return start
 
 
-def test_another_version_decides_by_its_own_rules() -> None:
+def test_another_karpenter_version_uses_its_own_rules() -> None:
     side = edited(on_1_14(POOL, NODECLASS), SetSetting("KARPENTER_VERSION", "1.15.0"))
     assert side.settings.rules is RULES_1_15
     assert pool(side).is_ready
@@ -569,7 +569,7 @@ def test_another_version_decides_by_its_own_rules() -> None:
     )
 
 
-def test_an_upgrade_says_which_nodeclasses_would_not_be_ready() -> None:
+def test_an_upgrade_names_nodeclasses_that_become_unready() -> None:
     spec = {"amiSelectorTerms": [{"alias": "bottlerocket@latest"}], "kubelet": {"podsPerCore": 4}}
     start = on_1_14(POOL, {**NODECLASS, "spec": spec})
     side = edited(start, SetSetting("KARPENTER_VERSION", "1.15.0"))
@@ -584,7 +584,7 @@ def test_an_upgrade_says_which_nodeclasses_would_not_be_ready() -> None:
     assert pool(edited(start, mended, SetSetting("KARPENTER_VERSION", "1.15.0"))).is_ready
 
 
-def test_what_is_filled_in_is_that_of_the_version() -> None:
+def test_defaults_are_those_of_the_karpenter_version() -> None:
     spec = {"disruption": {"budgets": []}, "template": POOL["spec"]["template"]}
     put = PutObject(yaml.safe_dump({**POOL, "metadata": {"name": "new"}, "spec": spec}))
 
@@ -604,11 +604,11 @@ def test_what_is_filled_in_is_that_of_the_version() -> None:
     ("FEATURE_GATES.Nonsense", "true", "there is no feature gate Nonsense"),
     ("FEATURE_GATES.NodeOverlay", "maybe", "must be true or false"),
 ])  # fmt: skip
-def test_settings_that_karpenter_would_not_take(name: str, value: str, text: str) -> None:
+def test_settings_that_karpenter_rejects_are_refused(name: str, value: str, text: str) -> None:
     assert text in refusal(base(), SetSetting(name, value))
 
 
-def test_offerings_that_are_out() -> None:
+def test_offerings_can_be_taken_out() -> None:
     types = (an_instance_type(name="m5.large"), an_instance_type(name="c5.large"))
     start = base(POOL, types=types)
     side = edited(start, TakeOut(instance_type="m5.*", zone="us-east-1a"), TakeOut(zone="mars"))
@@ -624,7 +624,7 @@ def test_offerings_that_are_out() -> None:
 
 
 class Typed:
-    """Works out types, and counts how often."""
+    """Computes types, and counts the calls."""
 
     def __init__(self, *, is_fixed: bool = False) -> None:
         self.calls = 0
@@ -641,7 +641,7 @@ def typed(*manifests: dict[str, Any], **fields: Any) -> tuple[WhatIfBase, Typed]
     return WhatIfBase(start.inventory, types_for, start.settings, NOW_NS), types_for
 
 
-def test_types_are_worked_out_again_only_where_they_change() -> None:
+def test_types_are_recomputed_only_if_an_edit_changes_them() -> None:
     start, types_for = typed(POOL, NODECLASS)
     for edit in (SetField(GENERAL, ("spec", "weight"), 1), SetSetting("PREFERENCE_POLICY", "Ignore")):
         assert apply(start, (edit,)).types.types == start.types.types
@@ -655,7 +655,7 @@ def test_types_are_worked_out_again_only_where_they_change() -> None:
     for percent in range(10):
         apply(start, (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", f"0.1{percent}"),))
     apply(start, (overhead,))
-    assert types_for.calls == 14, "what was worked out long ago is forgotten"
+    assert types_for.calls == 14, "old results are dropped from the cache"
 
 
 def test_a_new_pool_of_a_known_nodeclass_shares_its_types() -> None:
@@ -672,7 +672,7 @@ def test_a_new_pool_of_a_known_nodeclass_shares_its_types() -> None:
     assert other.types.of_pool("flex")
 
 
-def test_types_that_came_with_a_snapshot_stay() -> None:
+def test_types_of_a_snapshot_do_not_change() -> None:
     start, types_for = typed(POOL, NODECLASS, is_fixed=True)
     side = apply(start, (SetSetting("RESERVED_ENIS", "1"),))
     assert side.notes == ("instance types came with the snapshot: edits of settings do not change them",)
@@ -695,7 +695,7 @@ def test_a_daemonset_can_be_deleted_and_its_template_set() -> None:
     assert edited(start, SetField(ref, ("metadata", "labels", "a"), "b")).inventory.daemonsets[0].labels == {"a": "b"}
 
 
-def test_lists_and_volumes_that_were_not_there() -> None:
+def test_lists_and_volumes_are_created() -> None:
     ref = ObjectRef("Pod", "web-1", "default")
     volume = PodVolume("scratch", is_ephemeral=True, storage_class_name="gp3")
     start = base(pods=(a_pod(volumes=(volume, PodVolume("any", is_ephemeral=True))),))
@@ -707,7 +707,7 @@ def test_lists_and_volumes_that_were_not_there() -> None:
     assert "Pod default/web-1: spec.containers[0].resources.requests.cpu: 'much' is not a quantity" in text
 
 
-def test_an_item_of_a_list_that_does_not_say_what_it_is() -> None:
+def test_an_object_without_api_version_and_kind_can_be_edited() -> None:
     start = base(POOL, NODECLASS)
     (nodeclass,) = start.inventory.nodeclasses
     raw = {key: value for key, value in NODECLASS.items() if key not in ("apiVersion", "kind")}
@@ -719,7 +719,7 @@ def test_an_item_of_a_list_that_does_not_say_what_it_is() -> None:
     )  # fmt: skip
 
 
-def test_defaults_are_those_of_the_shipped_schema_or_of_the_object_that_is_there() -> None:
+def test_defaults_come_from_the_shipped_schema_or_the_existing_object() -> None:
     pool = as_stored({"kind": "NodePool", "spec": {"template": {"spec": {}}}}, None, "1.15.1")
     assert pool["spec"]["disruption"] == {
         "consolidateAfter": "0s",
@@ -740,7 +740,7 @@ def test_defaults_are_those_of_the_shipped_schema_or_of_the_object_that_is_there
 M5, C5 = an_instance_type(name="m5.large"), an_instance_type(name="c5.large")
 
 
-def test_pools_that_share_types_share_them_afterwards_and_count_once() -> None:
+def test_pools_that_share_types_still_share_them_and_count_once() -> None:
     shared, result = (M5,), (C5,)
     instance_types, counts = without_offerings({"a": shared, "b": shared, "c": result}, (TakeOut(zone="us-east-1a"),))
     assert isinstance(instance_types, Mapping)

@@ -115,7 +115,7 @@ GIVEN = {
     "pdb.maxUnavailable": "50%",
     "pdb.minAvailable": None,
 }
-"""A value to put; None where it would break a rule beside the field."""
+"""By quick edit, a value to set; None if it would violate a rule about another field."""
 
 
 def edit_of(name: str) -> QuickEdit:
@@ -140,7 +140,7 @@ def body_of(text: str) -> Any:
     return parse(text).documents[0].body
 
 
-def test_every_quick_edit_is_tried() -> None:
+def test_every_quick_edit_has_a_test_value() -> None:
     assert [edit.id for edit in QUICK_EDITS] == list(GIVEN)
     assert len({edit.id for edit in QUICK_EDITS}) == len(QUICK_EDITS)
 
@@ -186,7 +186,7 @@ REMOVABLE = [edit for edit in QUICK_EDITS if edit.input not in {Input.TOGGLES, I
 
 
 @pytest.mark.parametrize("edit", REMOVABLE, ids=lambda edit: edit.id)
-def test_empty_text_takes_the_field_away_where_it_may_be_missing(edit: QuickEdit) -> None:
+def test_empty_text_removes_an_optional_field(edit: QuickEdit) -> None:
     text = text_of(edit)
     if edit.fault(""):
         with pytest.raises(EditRefusedError):
@@ -196,7 +196,7 @@ def test_empty_text_takes_the_field_away_where_it_may_be_missing(edit: QuickEdit
 
 
 @pytest.mark.parametrize("edit", [edit for edit in QUICK_EDITS if edit.drop], ids=lambda edit: edit.id)
-def test_items_come_and_go(edit: QuickEdit) -> None:
+def test_items_are_added_and_removed(edit: QuickEdit) -> None:
     text, item = text_of(edit), GIVEN[edit.id]
     assert edit.drop is not None
     assert item is not None
@@ -231,7 +231,7 @@ def test_items_come_and_go(edit: QuickEdit) -> None:
     ("workload.do-not-disrupt", ["yes"]),
     ("pdb.maxUnavailable", ["many"]),
 ])  # fmt: skip
-def test_says_what_is_wrong_with_a_value(name: str, values: list[str]) -> None:
+def test_an_invalid_value_has_a_message(name: str, values: list[str]) -> None:
     edit = edit_of(name)
     for value in values:
         with pytest.raises(EditRefusedError, match=r".+"):
@@ -286,7 +286,7 @@ def test_steps_of_quantities(text: str, direction: int, wanted: str) -> None:
     assert step_quantity(text, direction) == wanted
 
 
-def test_options_show_what_is_on() -> None:
+def test_options_show_their_state() -> None:
     body = body_of(POOL)
     assert edit_of("nodepool.capacity-type").options(body, KNOWN) == (
         Option("spot", is_on=True), Option("on-demand", is_on=True), Option("reserved", is_on=False),
@@ -321,7 +321,9 @@ def requirements(*items: str) -> str:
     (["{key: j, operator: Exists}"], "a", ("a", "b", "c"),
      ["{key: j, operator: Exists}", "{key: k, operator: In, values: [b, c]}"]),
 ])  # fmt: skip
-def test_turns_values_over(items: list[str], value: str, others: tuple[str, ...], wanted: list[str] | None) -> None:
+def test_toggling_a_value_changes_whether_it_is_allowed(
+    items: list[str], value: str, others: tuple[str, ...], wanted: list[str] | None
+) -> None:
     text = requirements(*items)
     is_on = allows(get_value(text, 0, ("spec", "template", "spec", "requirements")), "k", value)
     after = toggle_value(text, 0, "k", value, others=others)
@@ -329,12 +331,12 @@ def test_turns_values_over(items: list[str], value: str, others: tuple[str, ...]
     assert allows(get_value(after, 0, ("spec", "template", "spec", "requirements")), "k", value) is not is_on
 
 
-def test_the_last_value_stays() -> None:
+def test_the_last_value_cannot_be_removed() -> None:
     with pytest.raises(EditRefusedError, match="a is the last value of k"):
         toggle_value(requirements("{key: k, operator: In, values: [a]}"), 0, "k", "a")
 
 
-def test_requirements_are_set_whole_and_read_as_text() -> None:
+def test_requirements_are_replaced_and_shown_as_text() -> None:
     text = requirements("{key: k, operator: In, values: [a]}")
     assert set_requirement(text, 0, "k", "NotIn", ["b"]) == requirements("{key: k, operator: NotIn, values: [b]}")
     after = set_requirement(text, 0, "j", "In", ["b"])
@@ -351,7 +353,7 @@ def test_requirements_are_set_whole_and_read_as_text() -> None:
     assert not allows(result, "k", "c")
 
 
-def test_splits_a_pool_in_preferred_and_fallback() -> None:
+def test_splits_a_pool_into_preferred_and_fallback() -> None:
     key = "karpenter.k8s.aws/instance-family"
     after = split_pool(POOL, ObjectRef("NodePool", "general"), name="flex", key=key, values=("c7i-flex", "m7i-flex"))
     assert check(parse(after), shipped_schemas()).problems == ()
@@ -368,7 +370,7 @@ def test_splits_a_pool_in_preferred_and_fallback() -> None:
     assert differences(body_of(POOL), fallback) == [("spec", "weight")]
 
 
-def test_what_cannot_be_split() -> None:
+def test_pools_that_cannot_be_split() -> None:
     ref = ObjectRef("NodePool", "general")
     for text, at, name, values, words in (
         (TEXTS["Deployment"], 0, "flex", ("a",), "only a NodePool"),
@@ -411,7 +413,7 @@ def test_gives_a_workload_a_pool_of_its_own(workload: str, ref: ObjectRef, spec:
     assert own_pool(renamed, 0, ref, name="runners").count("operator: Equal\n") <= after.count("operator: Equal\n") + 1
 
 
-def test_what_has_no_pods_gets_no_pool() -> None:
+def test_objects_without_pods_get_no_own_pool() -> None:
     text = f"{POOL}---\n{BARE_CLASS}"
     with pytest.raises(EditRefusedError, match="a EC2NodeClass has no pods"):
         own_pool(text, 0, 1, name="x")
@@ -473,7 +475,7 @@ def test_settings_step(name: str, text: str, direction: int, wanted: str) -> Non
     ("MIN_VALUES_POLICY", "Maybe"),
     ("BATCH_MAX_DURATION", "10"),
 ])  # fmt: skip
-def test_settings_that_karpenter_would_not_take(name: str, text: str) -> None:
+def test_settings_that_karpenter_rejects_are_refused(name: str, text: str) -> None:
     with pytest.raises(EditRefusedError, match=name):
         setting(name).edit(text)
 
@@ -501,7 +503,7 @@ def test_actions_make_edits(name: str, answers: dict[str, str], wanted: Any) -> 
     assert not re.search(r"\(any\)", result.title)
 
 
-def test_actions_refuse_what_makes_no_sense() -> None:
+def test_actions_refuse_invalid_answers() -> None:
     for name, answers in (
         ("scale", {"replicas": "-1"}),
         ("scale", {}),
@@ -539,7 +541,7 @@ def a_requirement(key: str, operator: str, *values: str) -> dict[str, Any]:
     (("team", "In", "ml"), {"c7i-flex", "c7i", "c7g"}),
     (("family", "In", "c7g"), {"c7i-flex", "c7i", "c7g"}),
 ])  # fmt: skip
-def test_values_are_those_that_the_other_requirements_leave(requirement: tuple[str, ...], families: set[str]) -> None:
+def test_offered_values_satisfy_the_other_requirements(requirement: tuple[str, ...], families: set[str]) -> None:
     asked = [a_requirement(*requirement)]
     assert values_left(asked, "family", FLEX) == families
     assert types_left([*asked, a_requirement("family", "In", *families)], FLEX) == (
@@ -547,7 +549,7 @@ def test_values_are_those_that_the_other_requirements_leave(requirement: tuple[s
     )
 
 
-def test_what_is_named_stays_and_says_first_that_nothing_has_it() -> None:
+def test_values_without_a_matching_type_stay_listed_first_with_a_note() -> None:
     edit = next(edit for edit in QUICK_EDITS if edit.title == "families")
     key = "karpenter.k8s.aws/instance-family"
     types = tuple({key: texts["family"], "kubernetes.io/arch": texts["arch"]} for texts in FLEX)

@@ -1,4 +1,4 @@
-"""Asks what would help a pod of a small made-up cluster."""
+"""Helpers that search remedies for pods of a small cluster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TYPES = (
 
 
 def a_pool(**fields: Any) -> NodePool:
-    """Return a NodePool as the API server gives it; the arguments are those of ``a_nodepool``."""
+    """Return a NodePool with its manifest; the arguments are those of ``a_nodepool``."""
     pool = a_nodepool(**fields)
     ref = pool.node_class_ref
     template: dict[str, Any] = {
@@ -68,7 +68,7 @@ def a_base(
 def find_remedies(
     base: WhatIfBase, pods: Sequence[Pod], explanation: PodExplanation | None, solution: Solution | None = None
 ) -> RemedyReport:
-    """Return the whole report at once; the arguments are those of `RemedySearch`."""
+    """Return the complete report; the arguments are those of `RemedySearch`."""
     search = RemedySearch(base, pods, explanation, solution)
     while search.step():
         pass
@@ -80,18 +80,18 @@ def a_search(base: WhatIfBase, *pods: Pod) -> RemedySearch:
 
 
 def asked(base: WhatIfBase, *pods: Pod) -> RemedyReport:
-    """Return everything that was tried for pods."""
+    """Return the complete report about pods."""
     return find_remedies(base, *_asked(base, pods))
 
 
 def _asked(base: WhatIfBase, pods: Sequence[Pod]) -> tuple[Sequence[Pod], Any]:
     solution = solve(base.prepared)
-    assert pods[0].key in solution.errors, "the pod has a place"
+    assert pods[0].key in solution.errors, "a pod is schedulable, so there is nothing to explain"
     return pods, explain(solution, pods[0])
 
 
 def blockers_of(findings: Mapping[str, NodeFindings], owner: str = "") -> list[Blocker]:
-    """Return the blockers of all nodes whose owner begins so."""
+    """Return the blockers of all nodes whose owner has this prefix."""
     return [blocker for item in findings.values() for blocker in item.blockers if blocker.owner.startswith(owner)]
 
 
@@ -110,7 +110,7 @@ def analysed(inventory: Inventory, types: Sequence[InstanceType]) -> Analysis:
 
 
 def fields_of(remedy: Remedy | BlockerRemedy) -> list[SetField]:
-    """Return what a remedy sets; all that it edits are fields."""
+    """Return a remedy's edits, which must all set fields."""
     fields = [edit for edit in remedy.edits if isinstance(edit, SetField)]
     assert len(fields) == len(remedy.edits)
     return fields

@@ -43,7 +43,7 @@ PROTECTED = {DO_NOT_DISRUPT: "true"}
 
 @pytest.fixture(scope="module")
 def story() -> tuple[Analysis, ChangedObjects]:
-    """Return the analysis of story E, simulated throughout, and its objects."""
+    """Return the analysis of story E with all removals simulated, and its objects."""
     inventory = story_e.inventory()
     objects = changed_objects(inventory)
     pools = {name: replace(pool, raw={**RAW}) for name, pool in objects.nodepools.items()}
@@ -100,7 +100,7 @@ def test_the_remedies_of_the_runners_side_by_side(story: tuple[Analysis, Changed
     assert remedies[Kind.GRACE].edits == (
         SetField(ObjectRef("NodePool", "runners"), ("spec", "template", "spec", "terminationGracePeriod"), "8h"),
     )
-    # The node that drains is not to be cordoned: it takes no pods.
+    # The draining node need not be cordoned: no pods are scheduled to it.
     assert remedies[Kind.CORDON].edits == tuple(CordonNode(f"ip-10-0-{rest}") for rest in ("17-9", "71-204", "90-13"))
 
 
@@ -116,7 +116,7 @@ def test_a_duration_is_longer_than_the_longest_job_so_far(story: tuple[Analysis,
     assert len(remedy.edits) == 6
 
 
-def test_services_say_nothing_about_how_long_a_job_runs() -> None:
+def test_services_do_not_count_for_the_longest_job() -> None:
     job, service = (
         replace(a_pod(name=name, annotations=PROTECTED), start_ns=NOW_NS - age * HOUR_NS)
         for name, age in (("job", 2), ("service", 900))
@@ -130,7 +130,7 @@ def test_services_say_nothing_about_how_long_a_job_runs() -> None:
     assert "4h ends the wait of nodes that drift, expire or are deleted, and these pods with it;" in (
         alone[Kind.GRACE].sentence
     )
-    assert Kind.CORDON not in alone, "they never end, so that the node never goes"
+    assert Kind.CORDON not in alone, "the pods never end, so the node is never removed"
     assert present(alone[Kind.OWN_POOL].effect).is_at_once
     together = by_kind([replace(blocker, node_name=name) for name, blocker in zip("ab", both, strict=True)], result)
     assert together[Kind.CORDON].edits == (CordonNode("a"),)
@@ -149,14 +149,14 @@ def test_a_grace_period_that_would_cut_a_job_is_lengthened() -> None:
     assert offered(7 * HOUR_NS) is None
 
 
-def test_preemption_is_offered_once_with_a_number_below_those_of_the_pods() -> None:
+def test_preemption_is_offered_once_with_a_priority_below_that_of_the_pods() -> None:
     pod = a_pod(annotations=PROTECTED)
     remedies = blocker_remedies([protected(pod), held(pod, "default/a")], objects(pod), {}, NOW_NS)
     (result,) = (remedy for remedy in remedies if remedy.kind is Kind.PRIORITY)
     assert (result.value, result.edits, result.effect, result.preempts) == ("-1000", (), None, True)
 
 
-def test_the_own_pool_is_a_tainted_copy_that_the_pods_ask_for(story: tuple[Analysis, ChangedObjects]) -> None:
+def test_the_own_pool_is_a_tainted_copy_that_the_pods_select(story: tuple[Analysis, ChangedObjects]) -> None:
     analysis, objects = story
     put, selector, tolerations, *_ = by_kind(_runners(analysis), objects, analysis.findings)[Kind.OWN_POOL].edits
     assert isinstance(put, PutObject)
@@ -176,17 +176,17 @@ def test_the_own_pool_is_a_tainted_copy_that_the_pods_ask_for(story: tuple[Analy
 
 
 @pytest.mark.parametrize(("result", "other"), [({"a": "1"}, {"a": "2"}), ({"job-name": "x"}, {"job-name": "x"})])
-def test_no_spread_without_a_label_that_all_share(result: Mapping[str, str], other: Mapping[str, str]) -> None:
+def test_no_spread_is_offered_without_a_common_label(result: Mapping[str, str], other: Mapping[str, str]) -> None:
     pods = [a_pod(name="a", annotations=PROTECTED, labels=result), a_pod(name="b", annotations=PROTECTED, labels=other)]
     assert Kind.SPREAD not in by_kind([protected(pod) for pod in pods], objects(*pods))
 
 
-def test_what_is_not_offered() -> None:
+def test_remedies_that_do_not_apply_are_not_offered() -> None:
     timed = a_pod(annotations={DO_NOT_DISRUPT: "2h"})
     short = a_nodepool(termination_grace_period_ns=HOUR_NS)
     remedies = by_kind([protected(timed)], objects(timed, pools=[short]))
     assert set(remedies) == {Kind.OWN_POOL, Kind.SPREAD, Kind.PRIORITY, Kind.REMOVE_ANNOTATION}
-    # A NodePool that original object is unknown cannot be copied.
+    # A NodePool without its original manifest cannot be copied.
     assert remedies[Kind.OWN_POOL].edits == ()
     gone = by_kind([protected(timed, value="true")], objects())
     assert gone[Kind.REMOVE_ANNOTATION].edits == ()
@@ -204,7 +204,7 @@ def held(pod: Pod, value: str, owner: str = "", code: Code = Code.PDB_EXHAUSTED)
     return Blocker(code=code, object_kind="Pod", object_key=pod.key, owner=owner, value=value, claim_name="c")
 
 
-def test_budgets_that_allow_nothing() -> None:
+def test_remedies_of_pdbs_that_allow_no_eviction() -> None:
     front = [a_pod(name=f"front-{i}", node="n", owner=an_owner(kind="Deployment", name="front")) for i in range(3)]
     pdb = a_pdb(name="front", namespace="default", min_available=3)
     result = objects(*front, pdbs=[pdb], workloads=["Deployment/default/front"])
@@ -232,7 +232,7 @@ def test_more_replicas_do_not_help_a_percentage() -> None:
     assert len(by_kind([held(pod, "default/q")], objects(pod, pdbs=[only]))[Kind.ALLOW_EVICTION].edits) == 1
 
 
-def test_of_two_budgets_one_goes() -> None:
+def test_one_of_two_pdbs_is_deleted() -> None:
     pod = a_pod(node="n")
     result = objects(pod, pdbs=[a_pdb(name="a", namespace="default"), a_pdb(name="b", namespace="default")])
     remedies = by_kind([held(pod, "default/a default/b", code=Code.PDB_MULTIPLE)], result)
@@ -252,7 +252,7 @@ def test_the_limit_of_a_static_pool_is_raised_by_one_node() -> None:
 
 
 WINDOW = DisruptionBudget("0", schedule="@daily", duration="22h")
-"""Open from midnight; the tests' now is noon."""
+"""Opens at midnight; the time in the tests is noon."""
 
 
 @pytest.mark.parametrize(("budgets", "blocked", "edits"), [
@@ -263,7 +263,7 @@ WINDOW = DisruptionBudget("0", schedule="@daily", duration="22h")
     ((DisruptionBudget("0", schedule="@yearly", duration="1h"),), Method.DRIFT, {}),
     ((DisruptionBudget("x"),), Method.DRIFT, {}),
 ])  # fmt: skip
-def test_a_budget_remedy_changes_only_the_entries_that_leave_nothing(
+def test_a_budget_remedy_changes_only_the_entries_that_allow_nothing(
     budgets: Sequence[DisruptionBudget], blocked: Method, edits: dict[int, str]
 ) -> None:
     is_used = any(budget.nodes == "1" for budget in budgets)  # one of ten nodes is being deleted
@@ -283,7 +283,7 @@ def test_a_budget_remedy_changes_only_the_entries_that_leave_nothing(
     assert remedy.before == tuple(budgets[index].nodes for index in edits)
 
 
-def test_the_annotation_of_a_node() -> None:
+def test_the_annotation_of_a_node_is_removed() -> None:
     remedies = by_kind([Blocker(code=Code.NODE_DND, node_name="n")], objects())
     assert remedies[Kind.REMOVE_NODE_ANNOTATION].edits == (
         SetField(ObjectRef("Node", "n"), ("metadata", "annotations", DO_NOT_DISRUPT), None),
@@ -293,7 +293,7 @@ def test_the_annotation_of_a_node() -> None:
 # Effects
 
 
-def test_effects_are_those_of_the_simulations(story: tuple[Analysis, ChangedObjects]) -> None:
+def test_effects_equal_the_simulated_outcomes(story: tuple[Analysis, ChangedObjects]) -> None:
     analysis, _ = story
     first = analysis.findings["claim/runners-1x204"]
     assert effect_of(first.blockers[:1], analysis.findings) == Effect(kept=1)
@@ -304,7 +304,7 @@ def test_effects_are_those_of_the_simulations(story: tuple[Analysis, ChangedObje
     assert effect_of(first.blockers, bare) == Effect(unknown=1)
 
 
-def test_some_of_several_kinds_is_not_known_without_simulating(story: tuple[Analysis, ChangedObjects]) -> None:
+def test_the_effect_on_mixed_blockers_is_unknown_without_simulation(story: tuple[Analysis, ChangedObjects]) -> None:
     analysis, _ = story
     key = "claim/runners-1x204"
     first = analysis.findings[key]
@@ -329,7 +329,7 @@ def test_some_of_several_kinds_is_not_known_without_simulating(story: tuple[Anal
     (Kind.ALLOW_EVICTION, 8, 3),
     (Kind.WIDER_BUDGET, 8, 3),
 ])  # fmt: skip
-def test_a_what_if_takes_the_edits_and_comes_to_the_same(
+def test_a_what_if_with_the_edits_has_the_predicted_result(
     story: tuple[Analysis, ChangedObjects], kind: BlockerRemedyKind, blockers_left: int, going: int
 ) -> None:
     analysis, _ = story
@@ -339,7 +339,7 @@ def test_a_what_if_takes_the_edits_and_comes_to_the_same(
     edited = apply(WhatIfBase(inventory, lambda *_: types, Settings(), NOW_NS), remedy.edits)
     after = analyse_all(AnalysisSteps(edited.prepared, 2))
     assert sum(len(findings.blockers) for findings in after.findings.values()) == blockers_left
-    # One node goes as it is, and one is on its way out.
+    # One node is removable without the edits, and one is being deleted.
     assert sum(present(findings.outlook).now.goes for findings in after.findings.values()) == going
     if kind is Kind.OWN_POOL:
         assert [pool.name for pool in edited.inventory.nodepools][-1] == "runners-protected"

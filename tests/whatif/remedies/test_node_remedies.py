@@ -39,7 +39,7 @@ def report_for(base: WhatIfBase, *keys: str) -> RemedyReport:
     return find_remedies(base, pods, explain(solution, pods[0]), solution)
 
 
-def test_the_overhead_percent_is_the_largest_that_does(tmp_path: Path) -> None:
+def test_the_overhead_percent_is_the_largest_that_works(tmp_path: Path) -> None:
     base = base_of(story_view(tmp_path))
     report = report_for(base, "trino/worker-0", "trino/worker-1")
     [remedy] = of_kind(report, RemedyKind.OVERHEAD)
@@ -53,7 +53,7 @@ def test_the_overhead_percent_is_the_largest_that_does(tmp_path: Path) -> None:
 
 
 def test_more_pod_slots_through_the_nodeclass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Story C: eleven DaemonSets leave no slot on a t3.nano-like type; kubelet.maxPods gives more."""
+    """Story C: eleven DaemonSets leave no pod slot on a t3.nano-like type; kubelet.maxPods adds some."""
     document = story_document()
     for manifest in document["objects"]:
         if manifest["kind"] == "NodePool" and manifest["metadata"]["name"] == "small":
@@ -81,7 +81,9 @@ def test_more_pod_slots_through_the_nodeclass(tmp_path: Path, monkeypatch: pytes
     ("my-own.type", {}, 0.075, True),
     ("r5.xlarge", {}, 0.0, False),
 ])  # fmt: skip
-def test_the_percent_is_found_without_guess(name: str, spec: Mapping[str, Any], percent: float, is_tried: bool) -> None:
+def test_the_overhead_percent_is_found_without_an_estimate(
+    name: str, spec: Mapping[str, Any], percent: float, is_tried: bool
+) -> None:
     nodeclass = decoded(
         a_manifest("EC2NodeClass", "default", api_version="karpenter.k8s.aws/v1", spec=spec), Kind.NODECLASS
     )
@@ -103,7 +105,7 @@ def test_the_percent_is_found_without_guess(name: str, spec: Mapping[str, Any], 
     ("memory", (5 << 20) * 10**9 + 1, False, "5Mi", "5Mi"),
     ("nvidia.com/gpu", 2 * 10**9, False, "2", "2"),
 ])  # fmt: skip
-def test_amounts(resource: str, nano: int, is_up: bool, quantity: str, words: str) -> None:
+def test_amounts_as_text(resource: str, nano: int, is_up: bool, quantity: str, words: str) -> None:
     whole = whole_nano(resource, nano, is_up=is_up)
     assert quantity_text(resource, whole) == quantity
     assert amount_words(resource, whole) == words

@@ -20,7 +20,7 @@ WEB = LabelSelector((("app", "web"),))
 
 
 class TestRequests:
-    def test_the_most_that_the_nearest_type_has_room_for(self) -> None:
+    def test_the_largest_request_that_fits_the_nearest_type(self) -> None:
         pod = a_pod(cpu="3", memory="40Gi")
         daemonset = a_daemonset(cpu="100m", memory="200Mi")
         report = asked(a_base(pod, daemonsets=(daemonset,)), pod)
@@ -29,7 +29,7 @@ class TestRequests:
         assert fields_of(remedy)[0].value == "32568Mi"
         assert remedy.gain.instance_type == "r5.xlarge"
 
-    def test_the_same_amount_is_tried_once_and_none_is_not(self) -> None:
+    def test_equal_amounts_are_tried_once_and_zero_is_not_tried(self) -> None:
         pod = a_pod(cpu="8")
         pools = [a_pool(name="a"), a_pool(name="b")]
         assert len(of_kind(asked(a_base(pod, pools=pools), pod), RemedyKind.REQUEST)) == 1
@@ -39,7 +39,7 @@ class TestRequests:
 
 
 class TestDaemonSets:
-    def test_one_that_asks_as_much_as_is_missing(self) -> None:
+    def test_a_daemonset_that_requests_the_missing_amount(self) -> None:
         pod = a_pod(cpu="1900m")
         small, large = a_daemonset(name="small", cpu="50m"), a_daemonset(name="large", cpu="200m")
         types = (an_instance_type(name="m5.large", cpu="2"),)
@@ -50,7 +50,7 @@ class TestDaemonSets:
 
 
 class TestOtherPods:
-    def test_a_spread_that_nothing_can_meet(self) -> None:
+    def test_a_spread_that_cannot_be_satisfied(self) -> None:
         spread = TopologySpreadConstraint(1, "company.io/rack", "DoNotSchedule", WEB)
         soft = TopologySpreadConstraint(1, ZONE, "ScheduleAnyway", WEB)
         pod = a_pod(topology_spread=(soft, spread))
@@ -58,12 +58,12 @@ class TestOtherPods:
         assert remedy.words == "spread over company.io/rack with ScheduleAnyway instead of DoNotSchedule"
         assert fields_of(remedy)[0].path == ("spec", "topologySpreadConstraints", 1, "whenUnsatisfiable")
 
-    def test_an_affinity_to_nobody(self) -> None:
+    def test_an_affinity_without_matching_pods(self) -> None:
         pod = a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "nobody"),))),))
         [remedy] = of_kind(asked(a_base(pod), pod), RemedyKind.AFFINITY)
         assert remedy.words == f"no longer keep to the pods of its affinity by {ZONE}"
 
-    def test_anti_affinity_that_places_one_pod_a_run(self) -> None:
+    def test_anti_affinity_that_allows_one_pod_per_run(self) -> None:
         term = PodAffinityTerm(ZONE, WEB)
         template = a_pod_template(pod_anti_affinity=(term,))
         pods = [a_pod(name=f"web-{i}", template=template) for i in range(3)]
@@ -86,7 +86,7 @@ class TestIgnored:
         ({"required_node_terms": (NodeSelectorTerm(match_fields=(a_requirement("metadata.name", "In", "x"),)),)},
          "no longer request metadata.name In x"),
     ])  # fmt: skip
-    def test_what_karpenter_does_not_look_at(self, fields: Mapping[str, Any], words: str) -> None:
+    def test_remedies_for_pods_that_karpenter_ignores(self, fields: Mapping[str, Any], words: str) -> None:
         pod = a_pod(**fields)
         base = a_base(pod)
         assert base.prepared.ignored
@@ -94,7 +94,7 @@ class TestIgnored:
         assert [remedy.words for remedy in report.remedies] == [words]
 
     @pytest.mark.parametrize(("name", "is_tried"), [("karpenter", False), ("keda", True)])
-    def test_karpenter_is_not_moved_to_nodes_that_it_manages(self, name: str, *, is_tried: bool) -> None:
+    def test_karpenters_own_pod_is_not_moved_to_managed_nodes(self, name: str, *, is_tried: bool) -> None:
         term = NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"),))
         pod = a_pod(required_node_terms=(term,), labels={"app.kubernetes.io/name": name})
         report = find_remedies(a_base(pod), (pod,), None)
@@ -102,7 +102,7 @@ class TestIgnored:
 
 
 class TestSearch:
-    def test_a_guess_at_the_gentlest_step(self) -> None:
+    def test_an_estimate_of_the_smallest_sufficient_step(self) -> None:
         pod = a_pod(cpu="64")
         search = a_search(a_base(pod), pod)
         search.step()
@@ -128,14 +128,14 @@ class TestSearch:
         assert asked(a_base(pod, fixed=True), pod).left_out == (FIXED_TYPES,)
         assert asked(a_base(pod, fixed=False), pod).left_out == ()
 
-    def test_no_more_than_so_many(self) -> None:
+    def test_the_number_of_trials_is_limited(self) -> None:
         pools = [a_pool(name=f"pool-{i}", taints=(Taint(f"taint-{i}", "NoSchedule"),)) for i in range(MOST_TRIALS)]
         pod = a_pod()
         report = asked(a_base(pod, pools=pools), pod)
         assert report.tried == MOST_TRIALS
         assert any("are left out" in text for text in report.left_out)
 
-    def test_pods_that_lose_their_place_are_named(self) -> None:
+    def test_displaced_pods_are_named(self) -> None:
         first, other = (
             a_pod(name="first", cpu="1950m", node_selector={"tier": "gold"}),
             a_pod(name="other", cpu="1900m"),

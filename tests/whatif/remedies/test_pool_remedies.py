@@ -43,7 +43,7 @@ def remedies_of(kind: RemedyKind, pod: Pod, *pools: NodePool, **others: Any) -> 
 
 
 def a_full_node(*, pods: str = "29", cpu: str) -> dict[str, Any]:
-    """Return a node whose room is used up by a pod."""
+    """Return a node whose capacity is used up by a pod."""
     return {
         "nodes": (a_node(cpu="4", pods=pods),),
         "nodeclaims": (a_nodeclaim(name="general-1", node="node-1"),),
@@ -108,14 +108,14 @@ def test_the_remedy_and_the_field_that_it_sets(
     assert remedy.subject == ("the pods" if kind is RemedyKind.POD_SELECTOR else "NodePool general")
 
 
-def test_what_a_remedy_gains() -> None:
+def test_the_gain_of_a_remedy() -> None:
     [remedy] = remedies_of(RemedyKind.REMOVE_TAINT, a_pod(), a_pool(taints=ML))
     assert (remedy.gain.placed, remedy.gain.nodepools, remedy.gain.instance_type) == (1, ("general",), "m5.large")
     [remedy] = remedies_of(RemedyKind.LIMIT, LARGE, limited(cpu="3"))
     assert remedy.gain.instance_type == "m5.xlarge"
 
 
-def test_taints_are_tolerated() -> None:
+def test_a_remedy_adds_tolerations_for_taints() -> None:
     [remedy] = remedies_of(RemedyKind.TOLERATE, a_pod(), a_pool(taints=ML))
     assert remedy.words == "tolerate team=ml:NoSchedule, gpu:NoExecute"
     assert [(edit.path[-1], edit.value["operator"]) for edit in fields_of(remedy)] == [(0, "Equal"), (1, "Exists")]
@@ -132,15 +132,15 @@ def test_the_next_larger_type_of_the_family_and_the_cheapest() -> None:
 @pytest.mark.parametrize(
     ("operator", "before", "after"), [("Lt", "3", "5"), ("Lte", "2", "4"), ("Gt", "4", "3"), ("Gte", "5", "4")]
 )
-def test_a_bound(operator: str, before: str, after: str) -> None:
+def test_a_remedy_changes_a_numeric_bound(operator: str, before: str, after: str) -> None:
     types = tuple(an_instance_type(name=f"m5.{n}", cpu=n, requirements=(a_requirement(CORES, "In", n),)) for n in "24")
     pool = requiring(a_requirement(CORES, operator, before))
     [remedy] = remedies_of(RemedyKind.INSTANCE_TYPE, LARGE, pool, types=types)
     assert (remedy.words, fields_of(remedy)[0].value) == (f"allow {CORES} 4", [after])
 
 
-def test_a_pool_that_was_not_kept_as_it_was_written() -> None:
-    """Without its manifest nothing can be set in it; changes to the pods are still tried."""
+def test_a_pool_without_its_manifest_gets_no_edits() -> None:
+    """Changes to the pods are still tried."""
     pod = a_pod(cpu="3", node_selector={"tier": "gold"})
     pool = a_nodepool(limits=amounts({"cpu": "3"}), taints=(Taint("x", "NoSchedule"),))
     report = asked(a_base(pod, pools=[pool]), pod)
@@ -149,7 +149,7 @@ def test_a_pool_that_was_not_kept_as_it_was_written() -> None:
     assert asked(a_base(LARGE, pools=[a_nodepool(limits=amounts({"cpu": "1"}))]), LARGE).remedies == ()
 
 
-def test_what_no_edit_of_a_pool_can_meet() -> None:
+def test_requirements_that_no_edit_of_a_pool_can_satisfy() -> None:
     pod = a_pod(required_node_terms=(NodeSelectorTerm((a_requirement(ARCH, "NotIn", "amd64"),)),))
     pools = [requiring(a_requirement(ARCH, "In", "amd64")), a_nodepool(name="static", replicas=2)]
     assert {item.kind for item in asked(a_base(pod, pools=pools), pod).remedies} <= {RemedyKind.POD_SELECTOR}
@@ -165,5 +165,5 @@ def test_what_no_edit_of_a_pool_can_meet() -> None:
     (a_requirement("n", "NotIn", "a"), "b"),
     (a_requirement("n", "Exists"), "a"),
 ])  # fmt: skip
-def test_values_that_no_change_allows(requirement: NodeSelectorRequirement, value: str) -> None:
+def test_values_that_cannot_be_allowed(requirement: NodeSelectorRequirement, value: str) -> None:
     assert allow_value(a_nodepool(requirements=(requirement,)), 0, value, RemedyKind.POOL_VALUE) is None

@@ -20,13 +20,13 @@ NODES = ("one", "two")
 
 
 def running(name: str, node: str, cpu: str, **given: Any) -> Pod:
-    """Return a protected pod that has run for an hour, unless said otherwise."""
+    """Return a protected pod that has run for an hour by default."""
     age_ns = given.pop("age_ns", HOUR_NS)
     return replace(a_pod(name=name, node=node, cpu=cpu, **given), start_ns=NOW_NS - age_ns)
 
 
 def a_base(*pods: Pod) -> WhatIfBase:
-    """Return two nodes of 4 cores with pods, and pods that wait."""
+    """Return two nodes of 4 cores with running pods, and pending pods."""
     shape: dict[str, Any] = {"instance_type": "m5.xlarge", "cpu": "4", "memory": "15Gi"}
     held = Inventory(
         nodepools=(a_nodepool(name="general"),),
@@ -38,14 +38,14 @@ def a_base(*pods: Pod) -> WhatIfBase:
 
 
 def outcome(base: WhatIfBase, priority: int = -1000) -> list[tuple[str, str, list[str]]]:
-    """Return who comes where in whose place, when every pod called job has the priority."""
+    """Return each preempting pod with its node and victims, if all job pods have this priority."""
     jobs = frozenset(pod.key for pod in base.inventory.pods if pod.name.startswith("job"))
     return [
         (item.pod_key, item.node_name, [pod.name for pod in item.victims]) for item in preemptions(base, jobs, priority)
     ]
 
 
-def test_the_fewest_pods_are_ended_and_those_that_began_last() -> None:
+def test_the_fewest_and_youngest_pods_are_preempted() -> None:
     base = a_base(
         running("job-a", "one", "1500m", age_ns=3 * HOUR_NS),
         running("job-b", "one", "1500m", age_ns=10 * MINUTE_NS),
@@ -57,7 +57,7 @@ def test_the_fewest_pods_are_ended_and_those_that_began_last() -> None:
     assert outcome(base) == [("default/waits", "one", ["job-b"])]
 
 
-def test_the_next_pod_sees_what_the_one_before_has_left() -> None:
+def test_each_preemption_considers_the_earlier_ones() -> None:
     base = a_base(
         running("job-a", "one", "1500m", age_ns=3 * HOUR_NS),
         running("job-b", "one", "1500m", age_ns=10 * MINUTE_NS),
@@ -67,7 +67,7 @@ def test_the_next_pod_sees_what_the_one_before_has_left() -> None:
         a_pod(name="third", cpu="1", created_ns=NOW_NS - MINUTE_NS),
     )
     assert outcome(base) == [("default/first", "one", ["job-b"]), ("default/second", "one", ["job-a"])], (
-        "the third finds no place any more"
+        "the third pod is still unschedulable"
     )
 
 
@@ -78,12 +78,12 @@ def test_the_next_pod_sees_what_the_one_before_has_left() -> None:
     ({"cpu": "2", "priority": -1000}, -1000),
     ({"cpu": "2"}, 0),
 ], ids=["has room", "asks for another node", "too large", "not higher", "not lowered"])  # fmt: skip
-def test_nobody_is_ended_for_a_pod_that(waiting: dict[str, Any], priority: int) -> None:
+def test_no_pod_is_preempted_without_need_or_effect(waiting: dict[str, Any], priority: int) -> None:
     base = a_base(running("job-a", "one", "3"), running("web", "two", "3"), a_pod(name="waits", **waiting))
     assert outcome(base, priority) == []
 
 
-def test_the_trial_of_a_lower_priority_says_who_would_come() -> None:
+def test_the_trial_of_a_lower_priority_counts_preempting_pods() -> None:
     job = running("job-a", "one", "3")
     base = a_base(job, running("web", "two", "3"), a_pod(name="waits", cpu="2"))
     blocker = Blocker(

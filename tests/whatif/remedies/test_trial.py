@@ -29,7 +29,7 @@ Tried = tuple[tuple[BlockerRemedy, ...], tuple[Trial, ...]]
 
 @pytest.fixture(scope="module")
 def tried() -> Tried:
-    """Return the remedies of story E's runners, and what each comes to."""
+    """Return the remedies for story E's runners, and the result of each."""
     inventory = story_e.inventory()
     analysis = analysed(inventory, story_e.TYPES)
     runners = blockers_of(analysis.findings, "Job/gitlab")
@@ -42,19 +42,19 @@ def tried() -> Tried:
 
 
 def of(tried: Tried, kind: Kind) -> Trial:
-    """Return what the first remedy of a kind comes to."""
+    """Return the result of the first remedy of a kind."""
     return next(trial for remedy, trial in zip(*tried, strict=True) if remedy.kind is kind)
 
 
-def test_what_cuts_nothing_comes_before_what_saves_more(tried: Tried) -> None:
+def test_remedies_that_cut_no_pods_precede_those_that_save_more(tried: Tried) -> None:
     remedies, trials = tried
     order = [str(remedies[at].kind) for at in ranked(remedies, trials)]
     assert order[:4] == [str(item) for item in (Kind.OWN_POOL, Kind.CORDON, Kind.DURATION, Kind.REMOVE_ANNOTATION)]
     assert of(tried, Kind.REMOVE_ANNOTATION).score > of(tried, Kind.OWN_POOL).score
-    assert order[-1:] == [str(Kind.OWN_POOL)], "what cannot be tried stands last"
+    assert order[-1:] == [str(Kind.OWN_POOL)], "a remedy that cannot be tried is last"
 
 
-def test_what_is_cut_is_counted_with_the_work_that_is_lost(tried: Tried) -> None:
+def test_cut_pods_are_counted_with_their_lost_work(tried: Tried) -> None:
     cut, spared = of(tried, Kind.REMOVE_ANNOTATION), of(tried, Kind.CORDON)
     assert (len(cut.freed), cut.cut, cut.wait_seconds) == (4, 6, 0)
     assert cut.lost_dollars > 0
@@ -64,7 +64,7 @@ def test_what_is_cut_is_counted_with_the_work_that_is_lost(tried: Tried) -> None
     assert spared.score == pytest.approx(spared.saves_per_hour * (86_400 - spared.wait_seconds) / 3_600)
 
 
-def test_drift_and_risk_are_told_of_what_frees_nothing_by_itself(tried: Tried) -> None:
+def test_remedies_that_free_no_node_mention_drift_and_risk(tried: Tried) -> None:
     assert of(tried, Kind.GRACE).why == (
         "Frees no node alone; a job that runs longer than 8h on a drifted node is ended, and 3 nodes would drift."
     )
@@ -74,13 +74,13 @@ def test_drift_and_risk_are_told_of_what_frees_nothing_by_itself(tried: Tried) -
     )
 
 
-def test_an_edit_that_cannot_be_made_says_why(tried: Tried) -> None:
+def test_an_impossible_edit_has_a_reason(tried: Tried) -> None:
     assert "gone" in tried[1][-1].why
     assert tried[1][-1].why.startswith("It could not be tried: ")
 
 
 def tried_of_a_service(*taints: Taint) -> Tried:
-    """Return the remedies of a protected pod of a StatefulSet, alone on a large node, and what each comes to."""
+    """Return the remedies for a protected StatefulSet pod, alone on a large node, and the result of each."""
     owner = an_owner(kind="StatefulSet", name="web")
     pods = a_pod(name="web", node="node-1", annotations=story_e.PROTECTED, owner=owner), a_pod(name="x", node="node-2")
     pool = replace(a_pool(taints=taints), budgets=(), consolidate_after_ns=0)
@@ -92,27 +92,27 @@ def tried_of_a_service(*taints: Taint) -> Tried:
     return offered, try_remedies(base, offered, blockers)
 
 
-def test_pods_that_run_for_ever_are_no_jobs() -> None:
+def test_pods_of_services_are_not_treated_as_jobs() -> None:
     tried = tried_of_a_service()
     trial, taken = of(tried, Kind.OWN_POOL), of(tried, Kind.REMOVE_ANNOTATION)
     assert (trial.freed, trial.wait_seconds) == (("node-1",), 0)
-    assert trial.saves_per_hour == pytest.approx(0.4 - 0.1), "its pod is on a node of 0.1 then"
+    assert trial.saves_per_hour == pytest.approx(0.4 - 0.1), "the pod moves to a node for $0.10/h"
     assert trial.risk == "one more NodePool to maintain, and the pods are recreated there"
     assert (taken.evictions, taken.cut, taken.lost_seconds) == (1, 0, 0)
     assert "moves 1 pod; nothing" in taken.why
     unprotected = of(tried, Kind.DURATION)
     assert unprotected.risk == "each of them may be evicted 4h after its start"
     assert (unprotected.freed, unprotected.wait_seconds) == (("node-1",), 3 * 3_600 + 1)
-    assert unprotected.evictions == 1, "it runs on, elsewhere"
+    assert unprotected.evictions == 1, "the pod keeps running, on another node"
     assert "each of them is ended at the latest 4h after its node begins to drain" in of(tried, Kind.GRACE).why
 
 
-def test_an_own_pool_that_the_pods_cannot_use_is_no_remedy() -> None:
+def test_an_own_pool_that_its_pods_do_not_fit_frees_nothing() -> None:
     trial = of(tried_of_a_service(Taint("own", "NoSchedule")), Kind.OWN_POOL)
     assert (trial.freed, trial.problem) == ((), "its pods would not fit there")
 
 
-def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
+def test_unknown_savings_are_not_shown_as_zero() -> None:
     unknown = Trial(nodes=2, freed=("a",), unpriced=1, risk="a risk")
     assert unknown.why == "Frees 1 node, savings unknown; a risk."
     partly = Trial(nodes=2, freed=("a", "b"), saves_per_hour=0.5, unpriced=1, risk="a risk")
@@ -130,7 +130,7 @@ def test_what_nobody_can_say_is_not_told_as_nothing() -> None:
     assert not any(trial.is_saving_known for trial in freeing)
 
 
-def test_a_remedy_saves_what_removing_its_nodes_together_saves() -> None:
+def test_a_remedy_saves_as_much_as_the_joint_removal_of_its_nodes() -> None:
     names = ("node-1", "node-2", "node-3", "node-4")
     size: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
     pods = [a_pod(name=f"pod-{name}", node=name, cpu="4", annotations={DO_NOT_DISRUPT: "true"}) for name in names[:3]]

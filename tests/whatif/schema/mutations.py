@@ -1,4 +1,4 @@
-"""Seeded changes of objects, most of which make them wrong."""
+"""Seeded mutations of objects, most of which make them invalid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JUNK: tuple[Any, ...] = (
 
 
 def mutate(value: dict[str, Any], seed: int) -> tuple[dict[str, Any], str]:
-    """Changes one to three places of an object; returns it with what was done."""
+    """Return a copy of an object with one to three mutations, and their description."""
     chance = random.Random(seed)
     copy = deepcopy(value)
     done = [_mutate_once(copy, chance) for _ in range(chance.choice((1, 1, 1, 2, 3)))]

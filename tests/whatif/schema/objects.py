@@ -1,4 +1,4 @@
-"""One object of every kind of Karpenter that its API server takes, with most of its fields."""
+"""A valid object of each of Karpenter's kinds, with most of its fields."""
 
 from __future__ import annotations
 

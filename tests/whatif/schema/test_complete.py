@@ -152,7 +152,7 @@ def test_inserts(text: str, start: int, insert: str | None) -> None:
     assert completion.items[0].insert == insert
 
 
-def test_details_say_what_a_field_is() -> None:
+def test_details_describe_a_field() -> None:
     details = {item.label: item.detail for item in at(f"{POOL}  disruption:\n    ‸").items}
     assert details["consolidateAfter"] == "text (default 0s)"
     assert details["budgets"] == "list"
@@ -194,7 +194,7 @@ def test_half_typed_text_never_fails(body: dict[str, object], position: int, typ
 
 
 @pytest.mark.parametrize("body", [NODE_POOL, EC2_KIND, DEPLOYMENT], ids=lambda body: body["kind"])
-def test_every_field_of_a_document_is_offered_at_its_place(body: dict[str, object]) -> None:
+def test_every_field_of_a_document_is_offered_at_its_position(body: dict[str, object]) -> None:
     text = as_document(body)
     lines = text.split("\n")
     offered = 0

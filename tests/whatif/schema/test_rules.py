@@ -299,13 +299,13 @@ def findings_of(body: Mapping[str, Any], old: Mapping[str, Any] | None = None) -
 
 
 @pytest.mark.parametrize("base", OBJECTS, ids=lambda base: base["kind"])
-def test_good_objects_keep_every_rule(base: dict[str, Any]) -> None:
+def test_valid_objects_violate_no_rule(base: dict[str, Any]) -> None:
     assert findings_of(base) == []
     assert findings_of(base, base) == []
 
 
 @pytest.mark.parametrize(("base", "changes", "path", "words"), NEW)
-def test_breaks_the_rule(base: dict[str, Any], changes: Sequence[Change], path: Path, words: str) -> None:
+def test_the_object_violates_the_rule(base: dict[str, Any], changes: Sequence[Change], path: Path, words: str) -> None:
     findings = findings_of(changed(base, changes))
     assert any(texts == path and words in message for texts, message in findings), findings
 
@@ -317,7 +317,7 @@ def test_breaks_the_rule(base: dict[str, Any], changes: Sequence[Change], path: 
      "Cannot transition NodePool between static"),
     (NODE_CLAIM, [(("spec", "expireAfter"), "1h")], ("spec",), "spec is immutable"),
 ])  # fmt: skip
-def test_breaks_the_rule_by_the_change(base: dict[str, Any], changes: Sequence[Change], path: Path, words: str) -> None:
+def test_the_change_violates_the_rule(base: dict[str, Any], changes: Sequence[Change], path: Path, words: str) -> None:
     after = changed(base, changes)
     assert findings_of(after) == []
     findings = findings_of(after, base)
@@ -332,7 +332,7 @@ def messages(schema: Mapping[str, Any]) -> Iterator[str]:
             yield from messages(part)
 
 
-def test_no_rule_of_the_shipped_kinds_is_left_out() -> None:
+def test_every_rule_of_the_shipped_kinds_is_tested() -> None:
     broken = {message for base, changes, _, _ in NEW for _, message in findings_of(changed(base, changes))}
     broken |= {
         "nodeClassRef.group is immutable",
@@ -423,7 +423,7 @@ def ruling(value: Any, schema: dict[str, Any], **options: Any) -> list[tuple[Pat
     return [(violation.path, violation.message) for violation in rule_violations(value, schema, **options).violations]
 
 
-def test_a_field_path_says_which_field_is_at_fault() -> None:
+def test_a_field_path_selects_the_reported_field() -> None:
     rule = {"rule": "false", "message": "no", "fieldPath": ".a['b.c'][\"d\"].e[2]"}
     assert ruling({"x": {}}, ruled(rule, type="object")) == [(("x", "a", "b.c", "d", "e", 2), "no")]
 
@@ -438,7 +438,7 @@ def test_an_old_value_may_be_optional() -> None:
     assert ruling({"x": 3}, schema, old={"x": 3}) == []
 
 
-def test_items_are_matched_with_their_old_selves_by_key() -> None:
+def test_list_items_are_matched_with_their_old_values_by_key() -> None:
     items = {
         "type": "object",
         "properties": {"name": {"type": "string"}, "size": {"type": "integer"}},
@@ -457,7 +457,7 @@ def test_items_are_matched_with_their_old_selves_by_key() -> None:
     assert ruling(new, atomic, old=old) == []
 
 
-def test_rules_see_fields_by_their_escaped_names_and_types() -> None:
+def test_rules_use_escaped_field_names_and_types() -> None:
     schema = {
         "type": "object",
         "properties": {"a-b": {"type": "number"}, "namespace": {"type": "string"},
@@ -484,7 +484,7 @@ def test_rules_of_maps_lists_and_parts_run() -> None:
     assert ruling(value, schema) == [(("map", "k"), "not x"), (("list", 1), "not x"), (("both",), "not x")]
 
 
-def test_what_cannot_be_judged_is_said_or_left_out() -> None:
+def test_rules_that_cannot_be_evaluated_are_reported_or_skipped() -> None:
     schema = ruled({"rule": "self.transformList(i, v, v).size() > 0", "message": "needs more"}, type="array")
     assert rule_violations({"x": [1]}, schema).unchecked == ("needs more",)
     schema = ruled({"rule": "self.size() > 3"}, type="string")

@@ -62,7 +62,7 @@ def test_puts_each_problem_at_its_line() -> None:
     ]
 
 
-def test_says_what_is_missing_of_a_document_that_begins() -> None:
+def test_missing_fields_of_an_incomplete_document_are_reported() -> None:
     assert seen("a: 1\n") == [(1, "a", "kind is required, but missing: kind, such as NodePool")]
     assert seen("kind: NodePool\n") == [
         (1, "kind", "apiVersion is required, but missing: apiVersion, here karpenter.sh/v1")
@@ -77,7 +77,7 @@ def test_says_what_is_missing_of_a_document_that_begins() -> None:
     assert seen("{}\n") == [(1, "{}", "kind is required, but missing: kind, such as NodePool")]
 
 
-def test_kinds_without_a_schema_are_not_checked_and_that_is_said() -> None:
+def test_kinds_without_a_schema_are_reported_as_unchecked() -> None:
     problems = check(parse("apiVersion: v1\nkind: nodepool\n---\nkind: Zebra\n"), shipped_schemas()).problems
     assert [(problem.severity, problem.message) for problem in problems] == [
         (ProblemSeverity.WARNING, "no schema for this kind, so it is not checked; did you mean NodePool?"),
@@ -105,7 +105,7 @@ def test_checks_metadata(metadata: str, line_words: tuple[str, str], severity: P
     assert problem.severity is severity
 
 
-def test_names_an_object_that_is_there_twice() -> None:
+def test_a_duplicate_object_is_reported() -> None:
     text = as_document(NODE_POOL)
     problems = check(parse(f"{text}---\n{text}"), shipped_schemas()).problems
     assert [(problem.document, problem.message) for problem in problems] == [
@@ -113,7 +113,7 @@ def test_names_an_object_that_is_there_twice() -> None:
     ]
 
 
-def test_rules_about_change_look_at_the_cluster() -> None:
+def test_transition_rules_compare_with_the_cluster() -> None:
     old = {ObjectRef("NodePool", "general"): NODE_POOL}
     edited = deepcopy(NODE_POOL)
     edited["spec"]["template"]["spec"]["nodeClassRef"]["group"] = "other"
@@ -124,7 +124,7 @@ def test_rules_about_change_look_at_the_cluster() -> None:
     assert text.split("\n")[problems[0].line].strip() == "nodeClassRef:"
 
 
-def test_what_the_cluster_has_just_so_is_not_held_against_anything() -> None:
+def test_an_invalid_value_that_the_cluster_already_has_is_not_reported() -> None:
     doubtful = deepcopy(NODE_POOL)
     doubtful["spec"]["weight"] = 1000
     old = {ObjectRef("NodePool", "general"): doubtful}
@@ -135,7 +135,7 @@ def test_what_the_cluster_has_just_so_is_not_held_against_anything() -> None:
     assert [problem.message for problem in check(parse(edited), shipped_schemas(), old).problems]
 
 
-def test_the_cluster_s_own_schemas_come_first() -> None:
+def test_schemas_of_the_cluster_take_precedence() -> None:
     spec: dict[str, Any] = {
         "group": "karpenter.sh",
         "scope": "Cluster",
@@ -172,7 +172,7 @@ def test_the_cluster_s_own_schemas_come_first() -> None:
     assert seen(text)
 
 
-def test_each_version_has_schemas_of_its_own() -> None:
+def test_each_version_has_its_own_schemas() -> None:
     text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n"
     text += "  disruption: {budgets: [{nodes: '0', reasons: [Unhealthy]}]}\n"
     older = [message for _, _, message in seen(text, shipped_schemas("1.14.1"))]
@@ -191,7 +191,9 @@ def test_each_version_has_schemas_of_its_own() -> None:
     ('{maxPods: "10 * vcpus"}', "1.15.1", []),
     ("{cpuManagerPolicy: static}", "1.15.1", []),
 ])  # fmt: skip
-def test_an_open_kubelet_is_held_to_what_karpenter_refuses(kubelet: str, version: str, texts: list[str]) -> None:
+def test_an_open_kubelet_schema_is_checked_by_karpenters_own_rules(
+    kubelet: str, version: str, texts: list[str]
+) -> None:
     text = as_document(EC2_KIND)
     body = present(parse(text).documents[0].body)
     whole = as_document({**body, "spec": {**body["spec"], "kubelet": yaml.safe_load(kubelet)}})
@@ -214,7 +216,7 @@ def test_shipped_schemas_know_their_kinds() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**4), st.text(max_size=4))
-def test_whatever_is_typed_gets_an_answer(seed: int, position: int, typed: str) -> None:
+def test_any_typed_text_can_be_checked(seed: int, position: int, typed: str) -> None:
     body, _ = mutate(OBJECTS[seed % len(OBJECTS)], seed)
     text = as_document(body)
     position %= len(text)

@@ -83,7 +83,7 @@ def test_finds_documents_by_object_and_line() -> None:
     ("a: |\n  x\n b\n", 2, 1, "a field name is expected here"),
     ("%YAML 9.9\n---\na: 1\n", 0, 0, "incompatible YAML"),
 ])  # fmt: skip
-def test_says_what_is_wrong_and_where(text: str, line: int, column: int, words: str) -> None:
+def test_problems_have_a_message_and_a_position(text: str, line: int, column: int, words: str) -> None:
     problems = parse(text).problems
     assert problems, text
     problem = problems[0]
@@ -93,7 +93,7 @@ def test_says_what_is_wrong_and_where(text: str, line: int, column: int, words: 
     assert problem.severity is ProblemSeverity.ERROR
 
 
-def test_stops_at_what_would_exhaust_memory() -> None:
+def test_parsing_stops_before_memory_is_exhausted() -> None:
     bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcde", "bcdef", strict=True)
     )
@@ -113,7 +113,7 @@ def test_aliases_and_merge_keys_are_followed() -> None:
     assert body["three"] == {"x": 1, "q": 2, "z": 4}
 
 
-def test_numbers_and_truth_values_name_fields_as_text() -> None:
+def test_numbers_and_booleans_as_field_names_become_text() -> None:
     assert parse("1: a\n1.5: b\ntrue: c\n'<<': d\n").documents[0].body == {"1": "a", "1.5": "b", "true": "c", "<<": "d"}
 
 
@@ -123,7 +123,7 @@ def test_explicit_tags_give_types() -> None:
     assert isinstance(body["b"], float)
 
 
-def test_marks_that_are_not_alone() -> None:
+def test_document_markers_may_share_their_line() -> None:
     parsed = parse("--- {kind: A}\n--- # words\nkind: B\r\n---\r\nkind: C\r\n")
     assert [document.kind for document in parsed.documents] == ["A", "B", "C"]
     assert parse("\ufeffkind: A\n").documents[0].offset == 1
@@ -131,14 +131,14 @@ def test_marks_that_are_not_alone() -> None:
     assert parse("%YAML 1.1\n---\nkind: A\n").documents[0].kind == "A"
 
 
-def test_underlines_the_first_of_several_lines() -> None:
+def test_a_problem_over_several_lines_marks_the_first_line() -> None:
     problem = parse('x: !mine "a\n  b"\n').problems[0]
     assert (problem.line, problem.column, problem.end_column) == (0, 3, 11)
     crlf = parse('x: !mine "a\r\n  b"\r\n').problems[0]
     assert crlf.end_column == 11
 
 
-def test_places_are_counted_in_characters() -> None:
+def test_positions_are_counted_in_characters() -> None:
     document = parse("a: 😀\nb: 'é'  # x\n").documents[0]
     assert document.root is not None
     node, _ = trail(document.root, ("b",))[-1]
@@ -162,8 +162,8 @@ def test_reads_as_kubectl_does(drawn: tuple[str, object]) -> None:
 
 
 @given(st.text(alphabet="0123456789+-._eExXoObBabcdfinyNTtrue~:", min_size=1, max_size=8))
-def test_resolves_words_as_the_snapshot_reader_does(word: str) -> None:
-    # The snapshot reader takes 0_x1 for text; nobody writes it.
+def test_scalars_are_resolved_as_by_the_snapshot_reader(word: str) -> None:
+    # The snapshot reader treats 0_x1 as text; it does not occur in practice.
     assume(not re.search("0_+[xXbBoO]", word))
     try:
         theirs = load_documents(f"a: {word}\n".encode())[0]["a"]

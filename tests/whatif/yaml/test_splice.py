@@ -60,7 +60,7 @@ def test_removes_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.D
     del at(wanted, path[:-1])[path[-1]]
     after = set_value(text, 0, path, REMOVE)
     assert body_of(after) == wanted
-    # Of a list that begins on its parent's own line (``- - a``) the next item moves up to that line.
+    # In a list that begins on its parent's line (``- - a``), the next item moves up to that line.
     begins_on_its_line = path[-1] == 0 and len(path) > 1 and isinstance(path[-2], int)
     if not begins_on_its_line:
         assert_lines_kept(text, after, path)
@@ -93,7 +93,7 @@ def test_adds_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.Data
 
 
 def assert_lines_kept(before: str, after: str, path: Path) -> None:
-    """Lines outside the field's own are the same, comments included."""
+    """Check that lines outside the field are unchanged, including comments."""
     root = present(parse(before).documents[0].root)
     first, last = span(before, root, path)
     old, new = before.splitlines(), after.splitlines()
@@ -103,7 +103,7 @@ def assert_lines_kept(before: str, after: str, path: Path) -> None:
 
 
 def span(text: str, root: Any, path: Path) -> tuple[int, int]:
-    """Gives the first and last line that may change: those of the field, or of its container where it is in braces."""
+    """Return the first and last line that may change: the field's, or its container's if it is in braces."""
     node, start = root, root.start
     for step in path:
         if node.flow or node.kind == "scalar":
@@ -122,12 +122,12 @@ def span(text: str, root: Any, path: Path) -> tuple[int, int]:
     if len(path) > 1 and first:
         around = parse(text).documents[0].root
         for step in path[:-1]:
-            # Each step but the last leads to an entry that was found above.
+            # The loop above found an entry for each step except the last.
             around = around and (around.entry(step).node if isinstance(step, str) else around.items[step])  # type: ignore[union-attr]
-        # The last one of a mapping or list leaves {} or [] behind its name.
+        # Removing the last entry of a mapping or list leaves {} or [] after its name.
         if around is not None and len(around.entries) + len(around.items) == 1:
             return span(text, root, path[:-1])
-    # A field that shares its dash's line lets the next one move up to it.
+    # If a field on its dash's line is removed, the next field moves up to that line.
     if path and isinstance(path[-1], str) and text[:start].rpartition("\n")[2].strip():
         last = text.count("\n")
     return first, last
@@ -198,7 +198,7 @@ def test_changes_the_lines_of_the_field(path: Path, value: Any, old: str, new: s
     assert after == POOL.replace(old, new)
 
 
-def test_other_documents_and_their_places_stay() -> None:
+def test_other_documents_stay_unchanged() -> None:
     after = set_value(POOL, 1, ("metadata", "name"), "more")
     assert after == POOL.replace("{name: other}", "{name: more}")
     assert set_value(POOL, 0, ("spec", "weight"), 50) == POOL
@@ -216,7 +216,7 @@ def test_reads_and_changes_lists() -> None:
     assert set_value(POOL, 0, ("spec", "nothing"), REMOVE) == POOL
 
 
-def test_empty_surroundings_go_with_the_last_field() -> None:
+def test_removing_the_last_field_can_remove_empty_parents() -> None:
     text = "metadata: {name: a}\nspec:\n  weight: 1\n  limits:\n    cpu: 1\n"
     assert (
         set_value(text, 0, ("spec", "limits", "cpu"), REMOVE, prune=True) == "metadata: {name: a}\nspec:\n  weight: 1\n"
@@ -260,7 +260,7 @@ def test_empty_surroundings_go_with_the_last_field() -> None:
     ("a:\n- - x\n", ("a", 0), ["w", "x"], "a:\n- - w\n  - x\n"),
     ("a:\n  b:\n    - 1\n    - 2\n", ("a", "b"), [2, 3, 4], "a:\n  b:\n    - 2\n    - 3\n    - 4\n"),
 ])  # fmt: skip
-def test_unusual_layouts(text: str, path: Path, value: Any, wanted: str | None) -> None:
+def test_unusual_layouts_are_edited_or_refused(text: str, path: Path, value: Any, wanted: str | None) -> None:
     if wanted is None:
         with pytest.raises(EditRefusedError):
             set_value(text, 0, path, value)
@@ -284,12 +284,12 @@ def test_unusual_layouts(text: str, path: Path, value: Any, wanted: str | None) 
     (POOL, 0, ("spec", "weight"), float("inf"), "inf cannot be written"),
     (POOL, 0, ("spec", "weight"), "\ud800", "half of a character"),
 ])  # fmt: skip
-def test_refuses_with_a_sentence(text: str, at_document: int | ObjectRef, path: Path, value: Any, words: str) -> None:
+def test_refusals_have_a_message(text: str, at_document: int | ObjectRef, path: Path, value: Any, words: str) -> None:
     with pytest.raises(EditRefusedError, match=words):
         set_value(text, at_document, path, value)
 
 
-def test_nothing_is_changed_that_is_null_on_the_way() -> None:
+def test_null_parents_are_replaced() -> None:
     assert set_value("a:\n", 0, ("a", "b", 0, "c"), 1) == "a:\n  b:\n    - c: 1\n"
     assert set_value("a:\n  - null\n", 0, ("a", 0, "b"), 1) == "a:\n  - b: 1\n"
     assert repr(REMOVE) == "REMOVE"

@@ -1,4 +1,4 @@
-"""Strategies for YAML as people write it: comments, blank lines, both list styles, braces, quotes."""
+"""Strategies for realistic YAML: comments, blank lines, both list styles, braces, quotes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def texts(draw: st.DrawFn, mappings: st.SearchStrategy[dict[str, Any]] = MAPPING
 
 
 class Writer:
-    """Writes one value with drawn layout."""
+    """Writes a value with a random layout."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self._draw = draw
