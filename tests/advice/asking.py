@@ -24,7 +24,7 @@ from karptui.provisioning.prepared import prepare
 from tests.builders import NOW_NS, a_requirement, an_instance_type
 
 _SEVERAL_OF_ONE = re.compile(r"^1 (pod|node)\b(?!.*nodes on their way).*\b(they|their)\b", re.MULTILINE)
-"""What is said of one pod or node as if it were several."""
+"""Matches a text about one pod or node that uses the plural."""
 LARGE = an_instance_type(name="m5.large")
 XLARGE = an_instance_type(name="m5.xlarge", cpu="4", memory="16Gi", pods="58", prices={"on-demand": 0.192})
 TYPES = (LARGE, XLARGE)

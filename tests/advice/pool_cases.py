@@ -96,7 +96,7 @@ def spot_nodes(count: int = 2, **pool: Any) -> Inventory:
     )
 
 
-def spot_nodes_that_come_and_go() -> Inventory:
+def spot_nodes_launched_and_removed() -> Inventory:
     """Return two nodes, one that is being deleted, and a NodeClaim without a node."""
     there = spot_nodes(4)
     *kept, going, starting = there.nodeclaims
@@ -322,7 +322,7 @@ CASES = [
          settings={"FEATURE_GATES": "ReservedCapacity=false"}, name="reserved, but off"),
     *quiet("pool-capacity-type-open", lambda: pools(a_nodepool()),
            lambda: pools(a_nodepool(requirements=(), replicas=1))),
-    Case("pool-spot-gate-off", spot_nodes_that_come_and_go,
+    Case("pool-spot-gate-off", spot_nodes_launched_and_removed,
          ("2 spot nodes ($0.08/h) of general", "never replaced by cheaper ones"), INFO,
          types=SPOT_TYPES, per_hour=0.08),
     Case(

@@ -11,7 +11,7 @@ from tests.cli.files import a_file
 
 
 def pods(run: Run, *words: str) -> list[dict[str, Any]]:
-    """Return what the command prints as JSON."""
+    """Return the parsed JSON output of `karptui pods`."""
     rows: list[dict[str, Any]] = json.loads(run("pods", "-o", "json", *words).out)
     return rows
 

@@ -105,7 +105,7 @@ class Streams:
             output.close()
 
     @property
-    def last_words(self) -> str:
+    def last_error_line(self) -> str:
         """The last line on standard error."""
         return (self._stderr.getvalue().splitlines() or [""])[-1]
 
@@ -133,9 +133,9 @@ def printing_to(path: Path | int, encoding: str = "utf-8") -> io.TextIOWrapper:
 def test_full_closed_or_unread_standard_output(command: str, snapshot: Path, streams: Streams) -> None:
     words = words_of(command, snapshot)
     assert streams.run(words, printing_to(Path("/dev/full"))) == 1
-    assert streams.last_words == f"karptui {command}: cannot be written: No space left on device"
+    assert streams.last_error_line == f"karptui {command}: cannot be written: No space left on device"
     assert streams.run(words, printing_to(os.open(os.devnull, os.O_RDONLY))) == 1
-    assert streams.last_words == f"karptui {command}: cannot be written: standard output is closed"
+    assert streams.last_error_line == f"karptui {command}: cannot be written: standard output is closed"
     reader, writer = os.pipe()
     os.close(reader)
     assert streams.run(words, printing_to(writer)) == 0
@@ -160,7 +160,7 @@ def test_commands_report_closed_input(
     status = streams.run(words_of(command, snapshot, given="-"), printing_to(printed))
     takes_many = command in ("simulate", "sweep")
     assert status == (1 if takes_many else 2), "simulate still answers for the readable one of several snapshots"
-    assert "standard input: is closed" in (printed.read_text() if takes_many else streams.last_words)
+    assert "standard input: is closed" in (printed.read_text() if takes_many else streams.last_error_line)
 
 
 # Files that are written
@@ -235,7 +235,7 @@ def test_the_error_names_the_reason_why_a_file_cannot_be_written(
     words += [] if kind == "there" else ["--force"]
     with Path(os.devnull).open("wb") as nowhere:
         assert streams.run(words, printing_to(os.dup(nowhere.fileno()))) == 2
-    assert streams.last_words == f"karptui {command}: {path}: {REFUSED[kind]}"
+    assert streams.last_error_line == f"karptui {command}: {path}: {REFUSED[kind]}"
     assert {path: path.lstat().st_ino for path in tmp_path.rglob("*")} == before
     assert kind != "there" or path.read_text() == "mine"
 
@@ -275,7 +275,7 @@ def test_an_internal_error_is_reported_if_no_crash_report_can_be_written(
         monkeypatch.setattr("karptui.files.os.fdopen", FullFile)
     monkeypatch.setattr("karptui.cli.pools.run", Mock(side_effect=KeyError(kind)))
     assert streams.run(["pools", "--snapshot", str(snapshot)], printing_to(tmp_path / "printed")) == 70
-    assert streams.last_words == f"karptui: internal error while running karptui pools: KeyError: '{kind}'"
+    assert streams.last_error_line == f"karptui: internal error while running karptui pools: KeyError: '{kind}'"
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["printed"]
 
 
@@ -302,7 +302,7 @@ def test_an_endless_file_is_refused(words: list[str], snapshot: Path, streams: S
     finally:
         tracemalloc.stop()
     assert (status, streams.has_traceback) == (2, False)
-    assert streams.last_words.startswith(f"karptui {words[0]}: ")
+    assert streams.last_error_line.startswith(f"karptui {words[0]}: ")
     assert peak < 24 << 20
 
 
@@ -322,7 +322,7 @@ def test_endless_standard_input_is_refused(
         monkeypatch.setattr(sys, "stdin", None if is_closed else endless)
         assert streams.run(words, printing_to(tmp_path / "printed")) == 2
     text = "standard input: is closed" if is_closed else "standard input: it is larger than 16 MiB"
-    assert streams.last_words == f"karptui {words[0]}: {text}"
+    assert streams.last_error_line == f"karptui {words[0]}: {text}"
 
 
 # Times

@@ -187,7 +187,7 @@ def test_a_risky_change_ranks_below_a_more_expensive_safe_one() -> None:
     (1000.0, 1001.0, 1001.3, "drifting", "costs $0.30/h more"),
 ])  # fmt: skip
 def test_less_drift_wins_among_equal_changes(now: float, drifting: float, calm: float, best: str, why: str) -> None:
-    """Nearly the same: within $0.10/h, or 1 % of what the cheapest adds."""
+    """Costs count as equal within $0.10/h, or within 1% of the cost that the cheapest change adds."""
 
     def change(name: str, price: float, drifts: int) -> Tried:
         figures = Figures(pending=0, nodes=1, price_per_hour=price, drifts=drifts)
@@ -323,7 +323,7 @@ def test_no_family_lowers_the_cost() -> None:
     assert "no requirement of general alone keeps a family out" in free.because
 
 
-# What all goals have in common
+# All goals
 
 
 @pytest.mark.parametrize(("goal", "given", "says"), [

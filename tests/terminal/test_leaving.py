@@ -63,7 +63,7 @@ def test_a_signal_ends_it_while_it_starts(program: Program, number: signal.Signa
 
 
 @pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP])
-def test_it_stops_and_goes_on(program: Program, number: signal.Signals) -> None:
+def test_it_can_be_stopped_and_resumed(program: Program, number: signal.Signals) -> None:
     """SIGTSTP restores the terminal at once; after SIGSTOP, the terminal works when the program resumes."""
     program.wait("rows", has_rows)
     program.send(number)
@@ -86,7 +86,7 @@ def test_it_stops_and_goes_on(program: Program, number: signal.Signals) -> None:
     assert program.view.text.strip() == "", "nothing is left on the screen"
 
 
-def test_it_stops_and_goes_on_while_it_starts(program: Program) -> None:
+def test_it_can_be_stopped_and_resumed_while_it_starts(program: Program) -> None:
     program.wait("the first frame", lambda view: "reading…" in view.text)
     program.send(signal.SIGTSTP)
     program.report("stopped")
@@ -123,7 +123,7 @@ def leave_unread(program: Program) -> None:
     program.press_unread("G", "g", times=30)
 
 
-def test_its_terminal_goes_while_it_waits_for_it(demo: Program) -> None:
+def test_its_terminal_closes_while_the_program_waits_for_it(demo: Program) -> None:
     leave_unread(demo)
     demo.hang_up()
     assert demo.has_ended()

@@ -31,7 +31,7 @@ BUDGETS = {
 pytestmark = pytest.mark.usefixtures("in_berlin")
 
 
-def a_told_fleet() -> Fleet:
+def a_fleet_with_events() -> Fleet:
     """Return the fleet with budgets, and with events about its nodes."""
     fleet = a_fleet()
     for name, budgets in BUDGETS.items():
@@ -60,7 +60,7 @@ def a_told_fleet() -> Fleet:
 
 
 async def test_budgets_claims_and_events_lead_to_nodes_and_messages(make_app: MakeApp) -> None:
-    app = make_app(a_told_fleet(), screen="budgets")
+    app = make_app(a_fleet_with_events(), screen="budgets")
     async with running(app, (120, 40)) as (_, pilot):
         await press(pilot, "slash", *"left=0", "enter")
         rows = present(front(app, BudgetsScreen).listing.rows)

@@ -85,7 +85,7 @@ def events() -> tuple[Event, ...]:
     )
 
 
-def a_restless_fleet() -> FleetSource:
+def a_fleet_with_removals() -> FleetSource:
     """Return the fleet with the NodeClaims that will be removed."""
     fleet = a_fleet()
     for claim in CLAIMS:
@@ -116,7 +116,7 @@ def opened(app: KarptuiApp, source: FleetSource, *keys: str) -> Callable[[Pilot[
 
 
 async def test_keys_open_replacements_and_other_screens(make_app: MakeApp) -> None:
-    source = a_restless_fleet()
+    source = a_fleet_with_removals()
     app = make_app(source=source)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(app, source, "2", "u")(pilot)
@@ -141,7 +141,7 @@ async def test_keys_open_replacements_and_other_screens(make_app: MakeApp) -> No
 
 
 async def test_an_existing_pool_or_claim_opens_its_nodes(make_app: MakeApp) -> None:
-    source = a_restless_fleet()
+    source = a_fleet_with_removals()
     app = make_app(source=source)
     async with running(app, (120, 40)) as (_, pilot):
         await press(pilot, "3", "u")

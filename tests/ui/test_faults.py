@@ -33,7 +33,7 @@ def told(app: KarptuiApp) -> str:
     return next((line for line in lines_of(app) if "internal error" in line), "")
 
 
-async def lives_on(app: KarptuiApp, pilot: Any) -> None:
+async def assert_app_works(app: KarptuiApp, pilot: Any) -> None:
     """Check that the app still switches between screens."""
     await press(pilot, "3")
     assert app.current_mode == "claims"
@@ -52,7 +52,7 @@ async def test_a_failing_view_is_reported_and_recovers(make_app: MakeApp, monkey
             await pilot.pause()
             assert "internal error while showing Nodes: ZeroDivisionError: cannot divide [removed]" in told(app)
             assert "● live" in lines_of(app)[0]
-            await lives_on(app, pilot)
+            await assert_app_works(app, pilot)
         await press(pilot, "down", "up")
         assert told(app) == ""
         assert lines_of(app)[:5] == before[:5]
@@ -89,7 +89,7 @@ async def test_a_failing_part_is_reported_in_one_message(
             await pilot.pause()
             assert f"internal error while {sentence}" in told(app)
             await pilot.press("escape")
-        await lives_on(app, pilot)
+        await assert_app_works(app, pilot)
         await pilot.press("down")
         assert told(app) == ""
 
@@ -100,10 +100,10 @@ async def test_a_failing_poll_is_reported(make_app: MakeApp, monkeypatch: pytest
         app.feed.tick()
         await pilot.pause()
         assert "internal error while applying changes: ZeroDivisionError" in told(app)
-        await lives_on_without_polls(app, pilot)
+        await assert_keys_work(app, pilot)
 
 
-async def lives_on_without_polls(app: KarptuiApp, pilot: Any) -> None:
+async def assert_keys_work(app: KarptuiApp, pilot: Any) -> None:
     await pilot.press("3")
     assert app.current_mode == "claims"
 
@@ -120,7 +120,7 @@ async def test_a_failing_poll_in_a_thread_is_reported(make_app: MakeApp, monkeyp
                 if told(app):
                     break
             assert "internal error while applying changes: ZeroDivisionError" in told(app)
-        await lives_on(app, pilot)
+        await assert_app_works(app, pilot)
 
 
 async def test_a_failing_worker_is_reported(make_app: MakeApp) -> None:
@@ -134,7 +134,7 @@ async def test_a_failing_worker_is_reported(make_app: MakeApp) -> None:
             await app.workers.wait_for_complete()
         await pilot.pause()
         assert "internal error while working in the background: ZeroDivisionError" in told(app)
-        await lives_on(app, pilot)
+        await assert_app_works(app, pilot)
 
 
 async def test_a_widget_that_fails_to_draw_is_reported(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ async def test_a_widget_that_fails_to_draw_is_reported(make_app: MakeApp, monkey
             await pilot.pause()
             assert "internal error while drawing: ZeroDivisionError" in told(app)
             assert "● live" in lines_of(app)[0]
-        await lives_on(app, pilot)
+        await assert_app_works(app, pilot)
 
 
 async def test_an_error_before_the_first_frame_ends_the_app(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ HOSTILE = "[red]x\x1b[2J"
 NAMES = ("prod", "stage", HOSTILE)
 
 
-class ToldFleet(Fleet):
+class ScriptedFleet(Fleet):
     """A fleet without processes: the test supplies their output."""
 
     def __init__(self) -> None:
@@ -42,16 +42,16 @@ class ToldFleet(Fleet):
 
 
 @pytest.fixture
-def fleet() -> ToldFleet:
-    return ToldFleet()
+def fleet() -> ScriptedFleet:
+    return ScriptedFleet()
 
 
 @pytest.fixture
-def app(fleet: ToldFleet) -> KarptuiApp:
+def app(fleet: ScriptedFleet) -> KarptuiApp:
     return fleet_app(fleet, begins_with_fleet=True)
 
 
-def fleet_app(fleet: ToldFleet, source: Source | None = None, *, begins_with_fleet: bool = False) -> KarptuiApp:
+def fleet_app(fleet: ScriptedFleet, source: Source | None = None, *, begins_with_fleet: bool = False) -> KarptuiApp:
     clock = FrozenClock(NOW_NS)
 
     def connect(name: str) -> Source:
@@ -63,7 +63,7 @@ def fleet_app(fleet: ToldFleet, source: Source | None = None, *, begins_with_fle
                   fleet_of=lambda: fleet, begins_with_fleet=begins_with_fleet)  # fmt: skip
 
 
-async def test_enter_opens_a_cluster_and_q_returns(app: KarptuiApp, fleet: ToldFleet) -> None:
+async def test_enter_opens_a_cluster_and_q_returns(app: KarptuiApp, fleet: ScriptedFleet) -> None:
     async with running(app, (120, 30)) as (_, pilot):
         assert fleet.is_running
         front(app, FleetScreen)
@@ -91,7 +91,7 @@ async def test_enter_opens_a_cluster_and_q_returns(app: KarptuiApp, fleet: ToldF
     assert not fleet.is_running
 
 
-async def test_the_fleet_command_opens_all_clusters_and_q_returns_to_the_followed_one(fleet: ToldFleet) -> None:
+async def test_the_fleet_command_opens_all_clusters_and_q_returns_to_the_followed_one(fleet: ScriptedFleet) -> None:
     app = fleet_app(fleet, StillDemo(FrozenClock(NOW_NS)))
     async with running(app, (80, 24)) as (_, pilot):
         assert not fleet.is_running

@@ -66,7 +66,7 @@ def app(path: Path) -> KarptuiApp:
     return an_app(source, clock=FrozenClock(snapshot.captured_at_ns), evidence=evidence_source(source, Config()))
 
 
-class StillTap(HistoryTap):
+class IdleTap(HistoryTap):
     """A tap that records nothing, because the history file already exists."""
 
     def start(self, *_: object) -> None:
@@ -77,7 +77,7 @@ def following(path: Path, source: Source | None = None) -> KarptuiApp:
     """Return the app over a live cluster with a recorded history, at 14:02:00."""
     clock = FrozenClock(at(120))
     return an_app(source or StorySource(), clock=clock, evidence=story_evidence(),
-                  tap_of=lambda _: StillTap(path, "prod", clock, Limits()))  # fmt: skip
+                  tap_of=lambda _: IdleTap(path, "prod", clock, Limits()))  # fmt: skip
 
 
 def top_line(app: KarptuiApp) -> str:
@@ -249,7 +249,7 @@ async def test_only_the_first_start_mentions_that_a_history_is_recorded(path: Pa
     texts = []
     for _ in range(2):
         app = an_app(StorySource(), clock=FrozenClock(at(120)), evidence=story_evidence(),
-                     tap_of=lambda _: StillTap(path, "prod", FrozenClock(at(120)), Limits()),
+                     tap_of=lambda _: IdleTap(path, "prod", FrozenClock(at(120)), Limits()),
                      connect=lambda _: StorySource())  # fmt: skip
         async with app.run_test(size=(160, 30)) as pilot:
             await pressing()(pilot)

@@ -16,7 +16,7 @@ from tests.ui.stage import settled
 SIZE = (120, 24)
 
 
-class Telling(FleetSource):
+class ReportingSource(FleetSource):
     """A source that reports the given statuses."""
 
     reports: tuple[Any, ...] = ()
@@ -58,7 +58,7 @@ PODS_UNLISTED = Fleet({kind: objects for kind, objects in a_fleet().objects.item
 async def test_every_source_state_has_its_own_text(
     make_app: MakeApp, fleet: Fleet, reports: list[Any], shown: list[str], hidden: str
 ) -> None:
-    source = Telling(fleet)
+    source = ReportingSource(fleet)
     source.reports = tuple(reports)
     async with make_app(source=source).run_test(size=SIZE) as pilot:
         text = screen_text(await settled(pilot))
@@ -69,7 +69,7 @@ async def test_every_source_state_has_its_own_text(
 async def test_without_managed_nodes_blockers_and_next_are_empty(make_app: MakeApp) -> None:
     fleet = Fleet()
     fleet.add(Kind.NODE, a_node(name="foreign", pool=""))
-    source = Telling(fleet)
+    source = ReportingSource(fleet)
     source.reports = tuple(status(kind) for kind in Kind)
     async with make_app(source=source).run_test(size=SIZE) as pilot:
         await pilot.press("6")
@@ -92,7 +92,7 @@ async def test_a_source_that_cannot_start_shows_its_error(make_app: MakeApp, mon
 async def test_without_permission_for_pods_results_are_shown_as_not_computed(make_app: MakeApp) -> None:
     fleet = a_fleet()
     del fleet.objects[Kind.POD]
-    source = Telling(fleet)
+    source = ReportingSource(fleet)
     hidden = status(Kind.POD, Phase.FORBIDDEN, last_error="no permission to list pods: pods is forbidden")
     source.reports = (*(status(kind) for kind in Kind if kind is not Kind.POD), hidden)
     async with make_app(source=source).run_test(size=SIZE) as pilot:

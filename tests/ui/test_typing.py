@@ -34,7 +34,7 @@ from tests.builders import NOW_NS
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import a_fleet, status
 from tests.ui.stage import an_app, front, press, running, settled
-from tests.ui.test_states import Telling
+from tests.ui.test_states import ReportingSource
 
 
 @pytest.fixture
@@ -164,11 +164,11 @@ async def test_only_keys_that_need_rows_wait_for_them(make_app: MakeApp, monkeyp
         assert "name: gpu" in app.whatif.book.sheet.text
 
 
-def without_pools(phase: Phase) -> Telling:
+def without_pools(phase: Phase) -> ReportingSource:
     """Return a fleet whose NodePools are not read, without objects derived from them."""
     fleet = a_fleet()
     del fleet.objects[Kind.NODEPOOL]
-    source = Telling(fleet)
+    source = ReportingSource(fleet)
     source.reports = tuple(status(kind, phase if kind is Kind.NODEPOOL else Phase.LIVE) for kind in Kind)
     return source
 

@@ -113,10 +113,10 @@ def test_a_loop_of_an_unknown_nodepool_is_only_on_the_churn_screen() -> None:
     ("ml", "", ["Pods of ml/sweep are moved again and again: 3 evictions in the last 60m (Empty)"], "ml"),
     ("", "", ["Pods of ml/sweep are moved again and again: 3 evictions in the last 60m (Empty)"], "apps, ml"),
 ])  # fmt: skip
-def test_only_evictions_of_a_looping_nodepool_are_told_with_it(
+def test_a_loop_mentions_only_evictions_of_its_own_nodepool(
     place: str, evicted: str, elsewhere: list[str], looping: str
 ) -> None:
-    """Pods whose NodePool is not known have a sentence of their own."""
+    """Pods whose NodePool is unknown have a separate finding."""
     first_ns = NOW_NS - HOUR_NS
     moved = Loop(kind=LoopKind.MOVED, workload="Job/ml/sweep", times=3, first_ns=first_ns, last_ns=NOW_NS,
                  moved_for=("Empty",))  # fmt: skip

@@ -1,4 +1,4 @@
-"""The verdict of a cluster: what is found, how it is ranked, and what it costs."""
+"""The verdict of a cluster: findings, their order and their cost."""
 
 from __future__ import annotations
 

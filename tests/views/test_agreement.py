@@ -166,7 +166,7 @@ def _of_blockers(view: ClusterView, nodes: list[NodeEntry], now_ns: int) -> Iter
     """Yield contradictions about blockers between Blockers and the rows of nodes."""
     rows = blocker_entries(view)
     if sum(not entry.is_idle for entry in rows) != overview_of(view).counts["blockers"]:
-        yield "the tab of Blockers counts other rows than stand there"
+        yield "the tab of Blockers has another count than its rows"
     for entry in nodes:
         findings = present(entry.findings)
         entries = [entry for entry in rows if entry.findings is findings]

@@ -189,7 +189,7 @@ def test_tls_uses_the_certificates_configured_for_dask(
 
 
 def test_workers_that_disappear_after_counting_are_reported(monkeypatch: pytest.MonkeyPatch, passing: Ticks) -> None:
-    cluster = Answers(passing)
+    cluster = FakeDaskCluster(passing)
     workers = made_up(cluster, monkeypatch)
     monkeypatch.setattr(cluster, "scatter", raises_timeout)
     with pytest.raises(WorkersError, match="no worker of the Dask cluster at tcp://made-up:1 answers"):
@@ -214,7 +214,7 @@ def test_without_dask_a_message_is_printed(monkeypatch: pytest.MonkeyPatch) -> N
         workers_at("tcp://127.0.0.1:1")
 
 
-class Answers:
+class FakeDaskCluster:
     """A fake Dask cluster: every task is done immediately, and ``fetched`` decides which fetches succeed."""
 
     status = "running"
@@ -227,7 +227,7 @@ class Answers:
         self.asked_for: list[float] = []
         """Timeout of each fetch, in seconds."""
 
-    def __call__(self, _: str, **__: object) -> Answers:
+    def __call__(self, _: str, **__: object) -> FakeDaskCluster:
         return self
 
     def scheduler_info(self, **_: object) -> dict[str, Any]:
@@ -242,8 +242,8 @@ class Answers:
     def scatter(self, given: bytes, **_: object) -> bytes:
         return given
 
-    def submit(self, function: Callable[..., bytes], *arguments: Any, **_: object) -> Answered:
-        return Answered(self, function(*arguments))
+    def submit(self, function: Callable[..., bytes], *arguments: Any, **_: object) -> FakeTask:
+        return FakeTask(self, function(*arguments))
 
     def cancel(self, *_: object, **__: object) -> None:
         """Do nothing: tasks are done already."""
@@ -251,10 +251,10 @@ class Answers:
     close = cancel
 
 
-class Answered:
+class FakeTask:
     status = "finished"
 
-    def __init__(self, cluster: Answers, answer: bytes) -> None:
+    def __init__(self, cluster: FakeDaskCluster, answer: bytes) -> None:
         self._cluster, self._answer = cluster, answer
 
     def done(self) -> bool:
@@ -275,13 +275,13 @@ def passing(monkeypatch: pytest.MonkeyPatch) -> Ticks:
     return passing
 
 
-def made_up(cluster: Answers, monkeypatch: pytest.MonkeyPatch) -> far.FarWorkers:
+def made_up(cluster: FakeDaskCluster, monkeypatch: pytest.MonkeyPatch) -> far.FarWorkers:
     monkeypatch.setattr("distributed.Client", cluster)
     return far.FarWorkers("tcp://made-up:1")
 
 
 def test_an_answer_lost_while_it_is_fetched_is_computed_again(monkeypatch: pytest.MonkeyPatch, passing: Ticks) -> None:
-    cluster = Answers(passing, True, False, False, True)
+    cluster = FakeDaskCluster(passing, True, False, False, True)
     workers = made_up(cluster, monkeypatch)
     assert list(in_order(workers.run(questions.times, {"by": 3}, range(4)))) == [0, 3, 6, 9]
     first = far.FETCH_SECONDS
@@ -293,7 +293,7 @@ def test_an_answer_lost_while_it_is_fetched_is_computed_again(monkeypatch: pytes
 
 
 def test_waiting_ends_after_the_last_worker_has_left(monkeypatch: pytest.MonkeyPatch, passing: Ticks) -> None:
-    cluster = Answers(passing, True, *[False] * 100)
+    cluster = FakeDaskCluster(passing, True, *[False] * 100)
     workers = made_up(cluster, monkeypatch)
     results = workers.run(questions.times, {"by": 3}, range(4))
     next(results)

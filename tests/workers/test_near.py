@@ -118,7 +118,7 @@ def test_a_number_gives_this_number_of_processes() -> None:
     workers.close()
 
 
-class Heard:
+class Reports:
     """Collects reports of child processes, and waits for them."""
 
     def __init__(self) -> None:
@@ -144,13 +144,13 @@ class Heard:
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
+def heard(monkeypatch: pytest.MonkeyPatch) -> Reports:
     monkeypatch.setattr(children, "FIRST_WAIT_SECONDS", 0.01)
-    return Heard()
+    return Reports()
 
 
 @pytest.fixture
-def run(heard: Heard) -> Iterator[Callable[..., Children]]:
+def run(heard: Reports) -> Iterator[Callable[..., Children]]:
     started: list[Children] = []
 
     def begin(**programs: str) -> Children:
@@ -164,7 +164,7 @@ def run(heard: Heard) -> Iterator[Callable[..., Children]]:
         item.stop()
 
 
-def test_a_killed_child_is_restarted_and_the_others_continue(run: Callable[..., Children], heard: Heard) -> None:
+def test_a_killed_child_is_restarted_and_the_others_continue(run: Callable[..., Children], heard: Reports) -> None:
     running = run(a=ALIVE, b=ALIVE)
     heard.wait(lambda: len(heard.lines) == 2)
     first = dict(heard.lines)
@@ -190,7 +190,7 @@ def test_a_killed_child_is_restarted_and_the_others_continue(run: Callable[..., 
     ],
 )
 def test_a_bad_child_is_killed_and_restarted_with_growing_delays(
-    program: str, why: str, run: Callable[..., Children], heard: Heard, monkeypatch: pytest.MonkeyPatch
+    program: str, why: str, run: Callable[..., Children], heard: Reports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "silent" in why:
         monkeypatch.setattr(children, "SILENT_SECONDS", 0.3)
@@ -202,7 +202,7 @@ def test_a_bad_child_is_killed_and_restarted_with_growing_delays(
     running.stop()
 
 
-def test_a_command_that_cannot_be_started_gives_a_message(heard: Heard) -> None:
+def test_a_command_that_cannot_be_started_gives_a_message(heard: Reports) -> None:
     commands = {"a": [sys.executable, "-c", "pass", "\0"], "b": ["/no/such/program"]}
     running = Children(commands, heard.line, heard.ended)
     running.start()

@@ -623,7 +623,7 @@ def test_offerings_can_be_taken_out() -> None:
     assert not any(offering.is_available for kind in everything for offering in kind.offerings)
 
 
-class Typed:
+class CountingTypes:
     """Computes types, and counts the calls."""
 
     def __init__(self, *, is_fixed: bool = False) -> None:
@@ -636,8 +636,8 @@ class Typed:
         return TypesResult({pool.name: result for pool in inventory.nodepools}, is_fixed=self.is_fixed)
 
 
-def typed(*manifests: dict[str, Any], **fields: Any) -> tuple[WhatIfBase, Typed]:
-    start, types_for = base(*manifests), Typed(**fields)
+def typed(*manifests: dict[str, Any], **fields: Any) -> tuple[WhatIfBase, CountingTypes]:
+    start, types_for = base(*manifests), CountingTypes(**fields)
     return WhatIfBase(start.inventory, types_for, start.settings, NOW_NS), types_for
 
 
