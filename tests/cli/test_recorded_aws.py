@@ -1,4 +1,4 @@
-"""A recording taken with AWS credentials keeps AWS' prices, offerings, zones and subnets."""
+"""A recording taken with AWS credentials keeps AWS prices, offerings, zones and subnets."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def test_watch_killed_at_random_moments_loses_at_most_one_second(path: Path) -> 
         watch.process.kill()
         watch.process.communicate()
         after_ns = newest_ns(path)
-        assert after_ns >= before_ns >= last_ns, "what was readable before the kill still is"
+        assert after_ns >= before_ns >= last_ns, "all records readable before the kill are still readable"
         last_ns = after_ns
     assert last_ns > 0
     assert SnapshotReader().read([path]).inventory.nodes

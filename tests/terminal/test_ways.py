@@ -20,7 +20,7 @@ from tests.terminal.program import SCRIPT, Program, View, karptui
 
 HELP = "esc closes"
 FOLDING = "6"
-"""Screens whose lines enter opens and closes in the list itself."""
+"""Screens on which enter expands and collapses a line of the list."""
 COMMANDS = {"next": "Removable once unblocked", "whatif": "─ Result ─"}
 """Commands that open a screen; the test of the window size opens the dialogs."""
 SIZES = ((200, 60), (80, 24), (120, 30))
@@ -45,7 +45,7 @@ def named(view: View) -> str:
 
 @pytest.mark.parametrize("key", ["1", FOLDING])
 def test_help_and_expanded_lines_close_again(program: Program, key: str) -> None:
-    """From the first screen and from lines that fold; `test_scrolling` goes to every screen."""
+    """Tests the first screen and a screen with expandable lines; another test opens every screen."""
     view = to_screen(program, key)
 
     def is_back(seen: View) -> bool:
@@ -206,7 +206,9 @@ def there_and_back(program: Program, keys: Sequence[tuple[str, str]] = KEYS) -> 
     [("demo", 80, 24, "234567890"), ("live", 120, 40, "46")],
     indirect=["arguments"],
 )
-def test_on_screens(arguments: list[str], columns: int, lines: int, screens: str, environment: dict[str, str]) -> None:
+def test_cursor_keys_reach_both_ends_on_every_screen(
+    arguments: list[str], columns: int, lines: int, screens: str, environment: dict[str, str]
+) -> None:
     """In a small terminal with rows that move, and in a larger one with new rows."""
     with karptui(*arguments, columns=columns, lines=lines, environment=environment) as program:
         there_and_back(program)

@@ -103,7 +103,7 @@ async def test_rows_that_arrive_after_their_screen_was_closed_are_ignored(
 
 @pytest.mark.parametrize("before", ["2", "6"])
 async def test_a_key_goes_to_the_screen_opened_by_the_previous_key(make_app: MakeApp, before: str) -> None:
-    """Textual alone would deliver the second key before the screen of the first has opened."""
+    """Textual alone would handle keys that open screens before keys typed earlier."""
     async with running(make_app(), (120, 30)) as (app, pilot):
         for after in ("1", "colon", "slash"):
             await press(pilot, before)

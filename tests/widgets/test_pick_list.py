@@ -203,7 +203,7 @@ async def test_every_line_fills_exactly_the_width(monkeypatch: pytest.MonkeyPatc
             assert first[2][: pick_list.size.width - 1].rstrip().endswith("…")
 
 
-async def test_a_hidden_list_ignores_keys_that_need_its_height_and_keeps_its_cursor(
+async def test_keys_move_the_cursor_of_a_hidden_list(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with shown(monkeypatch, many(20)) as (pilot, pick_list, _):

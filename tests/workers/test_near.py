@@ -30,7 +30,7 @@ def test_results_come_in_the_order_of_the_items(count: int) -> None:
     assert list(NearWorkers(count).run(questions.times, common, ())) == []
 
 
-def test_results_are_yielded_as_soon_as_they_are_ready() -> None:
+def test_late_results_are_put_in_order() -> None:
     assert {position for position, _ in NearWorkers(2).run(questions.late, None, range(3))} == {0, 1, 2}
     assert list(in_order([(2, "c"), (0, "a"), (3, "d"), (1, "b")])) == ["a", "b", "c", "d"]
 

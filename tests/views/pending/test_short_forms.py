@@ -115,7 +115,7 @@ def test_the_taints_of_several_nodepools_are_named_if_each_has_one() -> None:
         ({"a": {}, "b": {"taints": (Taint("b", "NoSchedule"),)}}, "a: "),
     ],
 )
-def test_a_reason_shared_by_all_nodepools_names_none_or_all(pools: dict[str, Any], text: str) -> None:
+def test_a_reason_is_about_every_nodepool_only_if_all_share_it(pools: dict[str, Any], text: str) -> None:
     nodepools = tuple(a_nodepool(name=name, **given) for name, given in pools.items())
     inventory = Inventory(pods=(a_pod(node_selector={"disk": "fast"}),), nodepools=nodepools)
     (group,) = report_of_pending(
