@@ -30,6 +30,7 @@ from tests.builders import (
     a_pod,
     an_event,
     an_instance_type,
+    an_owner,
 )
 from tests.builders.clusters import state_of
 
@@ -46,7 +47,8 @@ def held(**objects: Any) -> list[str]:
 def gated(*, ready: bool, controller: str = "kueue-controller-manager") -> list[str]:
     pod = a_pod(name="tune", scheduled_reason=SCHEDULING_GATED)
     pod = replace(pod, trouble=PodTrouble(gates=("kueue.x-k8s.io/admission",)))
-    manager = a_pod(name=f"{controller}-7d9-x", namespace="kueue", node="n1", is_ready=ready)
+    owner = an_owner(name=f"{controller}-7d9")
+    manager = a_pod(name="any", namespace="kueue", node="n1", is_ready=ready, owner=owner)
     workload = Workload(name=controller, namespace="kueue", api_version="apps/v1", kind="Deployment", replicas=1)
     return held(pods=(pod, manager), nodes=(a_node(name="n1"),), workloads=(workload,))
 
