@@ -284,6 +284,9 @@ def pod_of(
                 # Most pods are bound within a second of their creation.
                 scheduled_ns = created_ns if scheduled_text == created_text else parse_timestamp(scheduled_text)
         waiting_reason, exit_reason, restarts, exited_text = _waiting(status, template)
+        is_ready = ready is not None and ready.status == "True" and not meta.deletion_timestamp
+        # Most pods are: looking at each container again takes longer.
+        is_well = is_ready and not (waiting_reason or exit_reason) and len(status.conditions or ()) <= _USUAL_CONDITIONS
         # By position, in the order of the fields: by name, decoding a pod needs 8 % more instructions.
         return Pod(
             name,
@@ -310,10 +313,7 @@ def pod_of(
             PodTrouble(gates=_gate_names(gates))
             if is_gated
             else NO_TROUBLE
-            if ready is not None
-            and ready.status == "True"
-            and not (waiting_reason or exit_reason or meta.deletion_timestamp)
-            and len(status.conditions or ()) <= _USUAL_CONDITIONS
+            if is_well
             else _trouble(meta, status, waiting_reason, ready, template, exit_reason=exit_reason),
         )
     except ValueError:
