@@ -277,7 +277,7 @@ def _unserved_gate(pod: Pod, state: ClusterState, now_ns: int) -> tuple[str, str
         runs = names and any(
             other.ready and other.namespace == namespace and f"{owner.name}-".startswith(name)
             for other in state.pods.values()
-            if names and (owner := controller_of(other.owners)) is not None
+            if (owner := controller_of(other.owners)) is not None
             for namespace, name in names
         )
         if controllers and not runs:
