@@ -35,7 +35,7 @@ LEAST_SECONDS: Final = 0.5
 TYPED_SECONDS: Final = 2.0
 """The same while the user types."""
 REST_FACTOR: Final = 10.0
-"""Wait this multiple of the last merge's duration before merging again: each merge copies what all pods are in."""
+"""Wait this multiple of the last merge's duration before merging again: each copies the index of all pods."""
 ANSWER_FACTOR: Final = 6.0
 """Wait this multiple of an answer's processor time before the next analysis."""
 WORK_FACTOR: Final = 15.0

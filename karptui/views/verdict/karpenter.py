@@ -54,8 +54,8 @@ def _no_leader(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         return f"Karpenter has no leader: no pod holds its lease. {idle}"
     ago = f" {age_text(finding.since_ns, now_ns)} ago" if finding.since_ns else ""
     if finding.manner == "unwritten":
-        lasts = f" for {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
-        return f"No lease was renewed{lasts}, not only Karpenter's: the API server may accept no writes. {idle}"
+        none = f"No lease was renewed{lasting(finding, now_ns)}, not only Karpenter's"
+        return f"{none}: the API server may accept no writes. {idle}"
     if finding.manner == "missing":
         return f"Karpenter is not running: it has no pods, and {finding.names[0]} last renewed its lease{ago}. {idle}"
     return f"Karpenter has no leader: pod {finding.names[0]} last renewed the lease{ago}. {idle}"
