@@ -24,7 +24,7 @@ from karptui.kube.objects import condition_of
 from karptui.kube.pod import PodTemplate
 from karptui.kube.workload import DaemonSet, JobPods, PodDisruptionBudget, PodTemplateObject, Service, Workload
 
-_JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
+JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
 
 
 class WireBudgetSpec(Wire):
@@ -196,7 +196,7 @@ def _observed_generation(wire: AnyWireWorkload, kind: str) -> int | None:
 
 def _is_of_others(spec: WireWorkloadSpec) -> bool:
     """Return whether another controller than Kubernetes' own runs a Job."""
-    return spec.managed_by not in (None, "", _JOB_CONTROLLER)
+    return spec.managed_by not in (None, "", JOB_CONTROLLER)
 
 
 def _job_pods(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> JobPods:

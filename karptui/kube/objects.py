@@ -156,6 +156,10 @@ class Event(KubeObject, frozen=True, kw_only=True, gc=False):
     """Latest of lastTimestamp, series.lastObservedTime and eventTime."""
 
 
+MANAGER_LEASE: Final = "kube-controller-manager"
+"""Name of the Lease in kube-system by which Kubernetes' own controllers elect a leader."""
+
+
 class Lease(KubeObject, frozen=True, kw_only=True, gc=False):
     """A ``coordination.k8s.io`` Lease, which names the leader among several replicas."""
 

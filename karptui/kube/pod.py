@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -267,6 +268,8 @@ class PodTrouble(msgspec.Struct, frozen=True, gc=False):
 NO_TROUBLE: Final = PodTrouble()
 OOM_KILLED: Final = "OOMKilled"
 """Reason of a container that ended because its cgroup or its node ran out of memory."""
+PAUSE_IMAGE: Final = re.compile(r"(?:^|/)pause(?:[:@]|$)")
+"""Images of containers that only keep a place."""
 UNSTARTABLE: Final = frozenset({"StartError", "ContainerCannotRun"})
 """Reasons of a container that ended because its runtime could not start it; the message is the runtime's."""
 VOLUME_FAILURES: Final = ("FailedAttachVolume", "FailedMount")

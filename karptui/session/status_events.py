@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.churn.moves import KUBELET
-from karptui.kube.objects import Event, controller_of
+from karptui.kube.objects import MANAGER_LEASE, Event, controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import MINUTE_NS
 from karptui.provisioning.reporter import Pause, no_pause, with_pauses
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 JOB_LATE_NS: Final = 5 * MINUTE_NS
 """A Job's pods are created within seconds."""
-MANAGER_LEASE: Final = "kube-system/kube-controller-manager"
 OBSERVED: Final = (Kind.DEPLOYMENT, Kind.REPLICASET, Kind.STATEFULSET, Kind.DAEMONSET, Kind.JOB, Kind.PDB)
 """Kinds of kube-controller-manager whose status tells the generation that it has acted on."""
 JOB_RETRY_NS: Final = 15 * MINUTE_NS
@@ -86,7 +85,7 @@ def unobserved(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> Unobs
     Of a live cluster, changes are read before controllers can have acted on them.
     """
     state = view.state
-    lease = state.of(Kind.LEASE).get(MANAGER_LEASE)
+    lease = state.of(Kind.LEASE).get(f"kube-system/{MANAGER_LEASE}")
     if lease is not None and now_ns - lease.renewed_ns <= JOB_LATE_NS:
         return Unobserved()
     waiting, since_ns = dict[str, None](), 0

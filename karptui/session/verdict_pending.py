@@ -15,7 +15,7 @@ from karptui.disruption.owner import OriginIndex
 from karptui.karpenter.labels import HOSTNAME, NODEPOOL
 from karptui.karpenter.requirements import UndefinedKey
 from karptui.kube import resources
-from karptui.kube.pod import DO_NOT_SCHEDULE, LIMIT_RANGER, Pod
+from karptui.kube.pod import DO_NOT_SCHEDULE, LIMIT_RANGER, PAUSE_IMAGE, Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.kube.units import amount_text
@@ -45,8 +45,6 @@ LATE_NS: Final = MINUTE_NS
 """Pods pending for less are ignored: they may be scheduled soon."""
 _REASON: Final = re.compile(r"\d+ node\(s\) (?:had )?([^,{]*\{[^}]*\}|[^,.]*)")
 """A reason in kube-scheduler's message about nodes; taints may contain commas."""
-_PAUSE: Final = re.compile(r"(?:^|/)pause(?:[:@]|$)")
-"""Images of containers that only keep a place."""
 _NO_ROOM: Final = ("Insufficient ", "Too many pods")
 _NOT_FOR_THEM: Final = {PlacementGate.TAINTS, PlacementGate.REQUIREMENTS, PlacementGate.LIMITS, PlacementGate.NODEPOOLS}
 """Gates of NodePools that are for other pods, or full."""
@@ -274,7 +272,7 @@ def _with_user(view: ClusterView, line: LimitLine, nodes: Sequence[StateNode], p
 
 def _keeps_place(pod: Pod) -> bool:
     """Return whether a pod is a placeholder."""
-    return all(map(_PAUSE.search, pod.template.images))
+    return all(map(PAUSE_IMAGE.search, pod.template.images))
 
 
 def _with_types(view: ClusterView, line: LimitLine) -> LimitLine:

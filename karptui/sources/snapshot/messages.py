@@ -35,7 +35,6 @@ _SYMBOLS: Final = re.compile(r"[^\s!-/:-@\[-`{-~…]+")
 """Anything between words but blanks and ASCII's punctuation."""
 _NUMBER: Final = re.compile(r"\d{1,6}(\.\d{1,3})?([numkKMGTPE]i?B?|%)?|\d{1,6}/\d{1,6}|v1\.\d{1,3}(\.\d{1,3})?")
 """An amount, a share of a number or a version of Kubernetes; longer numbers may be accounts."""
-
 _BEFORE_NAMES: Final = ("'", '"', "=", "/")
 
 
@@ -78,9 +77,11 @@ class Fragments:
         Args:
             is_name: Whether it is probably a name, even if it is also a public word, such as a NodePool called gpu.
         """
-        named = self._named(word) if is_name or not _is_public(word) else None
-        if named is not None or _is_public(word):
-            return named or word
+        is_public = _is_public(word)
+        if (is_name or not is_public) and (named := self._named(word)) is not None:
+            return named
+        if is_public:
+            return word
         first, *rest = word.split("/")
         if not rest:
             return self._opaque(word)

@@ -22,7 +22,7 @@ PUBLIC: Final[Mapping[str, frozenset[str]]] = {
         {"aws-load-balancer-controller", "cluster-autoscaler", "coredns", "karpenter", "kube-dns", "metrics-server"}
         | {"ebs-csi-controller", "efs-csi-controller", "fsx-csi-controller", "kueue-controller-manager"}
     ),
-    "Lease": frozenset({"karpenter-leader-election", "kube-controller-manager"}),
+    "Lease": public.LEASES,
     "DaemonSet": frozenset(
         {"antrea-agent", "aws-node", "calico-node", "canal", "cilium", "kindnet", "kube-flannel-ds", "kube-proxy"}
         | {"ebs-csi-node", "efs-csi-node", "fsx-csi-node", "eks-pod-identity-agent", "weave-net"}

@@ -12,6 +12,7 @@ from karptui.aws.catalogue import instance_type_facts, region_zones, regions
 from karptui.aws.labels import ZONE_ID, requirements
 from karptui.aws.nodeclass import AL2023
 from karptui.aws.prices import region_of
+from karptui.karpenter.controller import LEADER_LEASE
 from karptui.karpenter.labels import (
     INSTANCE_TYPE,
     KEY_ALIASES,
@@ -23,6 +24,7 @@ from karptui.karpenter.labels import (
     ZONE,
 )
 from karptui.kube.generated_names import ORIGIN_LABELS, TEMPLATE_HASHES
+from karptui.kube.objects import MANAGER_LEASE
 
 DOMAINS: Final = (
     "kubernetes.io",
@@ -112,6 +114,8 @@ COMPONENTS: Final = frozenset(
     | {"attachdetach-controller", "persistentvolume-controller", "horizontal-pod-autoscaler", "endpoint-controller"}
 )
 """Components that publish events."""
+LEASES: Final = frozenset({LEADER_LEASE, MANAGER_LEASE})
+"""Leases that a recording keeps: they show whether Karpenter and Kubernetes' own controllers act."""
 GATES: Final = frozenset(
     {"SpotToSpotConsolidation", "NodeRepair", "ReservedCapacity", "NodeOverlay", "StaticCapacity", "CapacityBuffer"}
     | {"DynamicResources", "TerminateFirstDrift", "TerminateFirstRepair", "PodDeletionCostManagement", "NodeClassCEL"}

@@ -8,8 +8,10 @@ from ipaddress import ip_address, ip_network
 from typing import Any, Final
 
 from karptui.decode.kinds import OTHER_PROVIDERS, may_hold_nodeclasses
+from karptui.decode.workload import JOB_CONTROLLER
 from karptui.karpenter.labels import DISRUPTION_COST, HOSTNAME, NODEPOOL, POD_DELETION_COST, WELL_KNOWN
 from karptui.kube.generated_names import ORIGIN_LABELS, TEMPLATE_HASHES
+from karptui.kube.pod import PAUSE_IMAGE
 from karptui.kube.volumes import SELECTED_NODE
 from karptui.sources.snapshot import public
 from karptui.sources.snapshot.messages import Fragments
@@ -69,7 +71,7 @@ _COST: Final = re.compile(
 )
 _IN_MESSAGE: Final = re.compile(r"\b(nodeclaim/|node/|NodeClaim )([a-z0-9][a-z0-9.-]*[a-z0-9])(?=[\s,]|$)")
 _ADDRESS: Final = re.compile(r"\d{1,3}(\.\d{1,3}){3}(/\d{1,2})?")
-_PAUSE: Final = re.compile(r"(^|.*/)pause([:@].*)?")
+"""One end of a range of addresses, or a single one."""
 _HEX_ID: Final = re.compile(r"(?=.*\d)[0-9a-f]{6,}(-[0-9a-f]{4,})*")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _AWS_ID: Final = re.compile(r"(i|ami|subnet|sg|vpc|eni|vol|lt|cr|pg|snap|key)-([0-9a-f]{8,17})")
@@ -130,7 +132,7 @@ _PUBLIC_IF: Final[Mapping[str, Callable[[str], object]]] = {
     ),
     "schedule": public.is_schedule,
     "alias": _ALIAS.fullmatch,
-    "managedBy": "kubernetes.io/job-controller".__eq__,
+    "managedBy": JOB_CONTROLLER.__eq__,
     "deviceName": _DEVICE.fullmatch,
 }
 """Fields whose texts stay if they have a public form."""
@@ -327,7 +329,7 @@ class Values:
 
     def _image(self, value: str) -> str:
         """Return the pseudonym of an image; that of placeholders without work of their own stays."""
-        return "registry.k8s.io/pause" if _PAUSE.fullmatch(value) else self.opaque(value)
+        return "registry.k8s.io/pause" if PAUSE_IMAGE.search(value) else self.opaque(value)
 
     def _os_image(self, value: str) -> str:
         match = _OS_IMAGE.match(value)
@@ -358,8 +360,9 @@ class Values:
         """Return the pseudonym of a word in a message, None if it names nothing in the recording."""
         if _AWS_ID.fullmatch(word):
             return self.aws_id(word)
-        if all(map(_ADDRESS.fullmatch, word.split("-"))):
-            return "-".join(map(self._address, word.split("-")))
+        ends = word.split("-")
+        if all(map(_ADDRESS.fullmatch, ends)):
+            return "-".join(map(self._address, ends))
         if _HEX_ID.fullmatch(word):
             digits = iter(self.pseudonyms.digest(word).hex())
             return "".join(sign if sign == "-" else next(digits, "0") for sign in word)

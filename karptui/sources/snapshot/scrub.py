@@ -14,11 +14,11 @@ import msgspec
 
 from karptui.decode.kinds import WORKLOAD_KINDS, Kind, kind_of
 from karptui.decode.loose import mapping
-from karptui.karpenter.controller import LEADER_LEASE
 from karptui.karpenter.labels import AWS_GROUP, GROUP, POD_DELETION_COST, SAFE_TO_EVICT
 from karptui.kube.gitops import READ_ANNOTATIONS
 from karptui.kube.pod import LIMIT_RANGER, UNSTARTABLE
 from karptui.kube.volumes import SELECTED_NODE
+from karptui.sources.snapshot.public import LEASES
 
 _METADATA: Final = (
     "name",
@@ -71,8 +71,6 @@ _WORKLOAD_SPEC: Final = (
     *("parallelism", "completions", "suspend", "managedBy"),
 )
 _LEASE: Final = ("holderIdentity", "renewTime", "leaseDurationSeconds")
-_LEASES: Final = frozenset({LEADER_LEASE, "kube-controller-manager"})
-"""Names of the leases that are kept: Karpenter's, and the one that shows whether Kubernetes' own controllers act."""
 _NODE_SPEC: Final = ("providerID", "taints", "unschedulable")
 _NODE_STATUS: Final = ("capacity", "allocatable", "conditions", "addresses")
 _NODE_INFO: Final = ("kubeletVersion", "osImage", "architecture")
@@ -97,7 +95,7 @@ def scrub(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     rest = {name: value for name, value in manifest.items() if name not in ("metadata", "managedFields")}
     scrubbed = {**rest, "metadata": scrub_metadata(_mapping(manifest.get("metadata")))}
-    if kind is Kind.LEASE and _value(scrubbed["metadata"].get("name")) not in _LEASES:
+    if kind is Kind.LEASE and _value(scrubbed["metadata"].get("name")) not in LEASES:
         return None
     by_kind = _BY_KIND.get(kind)
     return by_kind(scrubbed) if by_kind is not None else scrubbed
@@ -122,7 +120,7 @@ def _decides(key: str) -> bool:
 def _pod(pod: dict[str, Any]) -> dict[str, Any]:
     status = _mapping(pod.get("status"))
     # With a reason, the message is the kubelet's: why it evicted or rejected the pod.
-    pod_status = _only(status, (*_POD_STATUS, "message") if status.get("reason") else _POD_STATUS)
+    pod_status = _only(status, (*_POD_STATUS, "message") if _value(status.get("reason")) else _POD_STATUS)
     for field in _CONTAINER_STATUSES:
         if items := _list(status.get(field)):
             pod_status[field] = [_container_status(_mapping(item)) for item in items]
