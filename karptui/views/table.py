@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any, Final, Generic, overload
 
 import msgspec
@@ -16,8 +15,6 @@ from karptui.views.filters import EVERYTHING, Query, Subject, compile_query
 from karptui.views.row import Pieces, Row, Tone
 from karptui.views.sanitize import clean
 
-_SORTED_AT_ONCE: Final = 25_000
-_MERGED_AT_ONCE: Final = 4
 _URGENT: Final = frozenset({Tone.WARNING, Tone.FAULT})
 
 
@@ -227,26 +224,11 @@ def sort_items(
     value, value_at = column.sort, column.sort_at
     values: list[SortKey] = [*map(value, items)] if value_at is None else [value_at(item, now_ns) for item in items]
     keys = [*map(spec.key, items)]
-    by_key = sort_gently(range(len(items)), keys)
+    by_key = sorted(range(len(items)), key=keys.__getitem__)
     without_value = [index for index in by_key if values[index] is None] if None in values else []
     with_value = [index for index in by_key if values[index] is not None] if without_value else by_key
-    order = sort_gently(with_value, values, is_descending=sort.is_descending) + without_value
+    order = sorted(with_value, key=values.__getitem__, reverse=sort.is_descending) + without_value
     return [*map(items.__getitem__, order)], tuple(map(keys.__getitem__, order))
-
-
-def sort_gently(indexes: Sequence[int], values: Sequence[Any], *, is_descending: bool = False) -> list[int]:
-    """Sort indexes by their values, keeping the order of equals, without blocking other threads for long.
-
-    A single sort of a hundred thousand rows would hold the interpreter, and with it every key, until it ends.
-    """
-    value_of, most = values.__getitem__, _SORTED_AT_ONCE
-    runs: list[Sequence[int]] = [indexes[start : start + most] for start in range(0, len(indexes), most)]
-    runs = [sorted(run, key=value_of, reverse=is_descending) for run in runs]
-    while len(runs) > 1:
-        # Python's sort merges runs that are in order already.
-        groups = [runs[start : start + _MERGED_AT_ONCE] for start in range(0, len(runs), _MERGED_AT_ONCE)]
-        runs = [sorted(chain(*group), key=value_of, reverse=is_descending) for group in groups]
-    return list(*runs)
 
 
 _FORMULA: Final = re.compile(r"[=@\t\r]|[+-](?!$|[\d.,]+ ?[A-Za-z%$/µ]{0,10}$)")

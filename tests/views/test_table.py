@@ -3,13 +3,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from karptui.views.column import Column, Field, FieldKind, Heading, natural_key
 from karptui.views.filters import parse_query
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Row, Tone, text_cell
-from karptui.views.table import Sort, TableSpec, build_rows, sort_gently
+from karptui.views.table import Sort, TableSpec, build_rows
 
 
 @dataclass(frozen=True)
@@ -70,12 +68,3 @@ def test_cells_with_cluster_text_are_cleaned_and_never_empty() -> None:
     assert text_cell("a\x1b[0m", Tone.FAULT) == Cell("a␛[0m", Tone.FAULT)
     assert text_cell("") is NOT_APPLICABLE
     assert FORBIDDEN.text == "unread"
-
-
-@given(st.lists(st.integers(0, 9)), st.booleans())
-def test_sorting_in_pieces_gives_the_sorted_order(places: list[int], is_descending: bool) -> None:
-    indexes = range(len(places))
-    expected = sorted(indexes, key=places.__getitem__, reverse=is_descending)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("karptui.views.table._SORTED_AT_ONCE", 3)
-        assert sort_gently(indexes, places, is_descending=is_descending) == expected
