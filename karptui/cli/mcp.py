@@ -10,7 +10,7 @@ from karptui.cli.option_values import number
 from karptui.cli.options import add_cluster_flags, add_price_flags, add_timeout_flag, refuse_live, refuse_unused
 from karptui.cli.streams import UsageError
 
-INSTALL: Final = "karptui mcp needs the SDK of the Model Context Protocol: pip install 'karptui[mcp]'"
+INSTALL: Final = "karptui mcp needs the SDK of the Model Context Protocol: install karptui with the extra mcp"
 _MOST_KILOBYTES: Final = 10_000
 
 

@@ -104,7 +104,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="8000",
         help="serve the app to a browser on this machine, at an address with a random token (default port: 8000); "
-        "HOST allows others; needs pip install 'karptui[serve]'",
+        "HOST allows others; needs the extra serve",
     )
     add_contexts_flag(group, "begin with all clusters of these contexts, one row each; enter opens one")
     add_allow_actions_flag(group)
@@ -153,7 +153,7 @@ def _serve(args: argparse.Namespace) -> int:
     try:
         from karptui.cli.serve import serve
     except ImportError:
-        raise UsageError("--serve needs textual-serve: pip install 'karptui[serve]'") from None
+        raise UsageError("--serve needs textual-serve: install karptui with the extra serve") from None
     try:
         serve(without_serve(sys.argv[1:]), host.strip("[]"), int(port))
     except OSError as error:

@@ -391,7 +391,7 @@ def add_workers_flag(parser: TakesArguments, *, default: str = "one") -> None:
         "--workers",
         metavar="N|ADDRESS",
         help=f"number of processes (default: {default}), or the address of a Dask scheduler, tcp://scheduler:8786"
-        " (pip install 'karptui[dask]')",
+        " (needs the extra dask)",
     )
 
 

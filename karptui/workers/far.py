@@ -1,4 +1,4 @@
-"""A Dask cluster: the extra ``karptui[dask]``, imported only if the user names a scheduler.
+"""A Dask cluster: the extra ``dask``, imported only if the user names a scheduler.
 
 Answers are unpickled here, so a scheduler and its workers can run code on this machine: they must be trusted.
 """
@@ -108,7 +108,7 @@ class FarWorkers:
         try:
             import distributed  # noqa: PLC0415 - see above
         except ImportError:
-            raise WorkersError("a Dask cluster needs Dask here too: pip install 'karptui[dask]'") from None
+            raise WorkersError("a Dask cluster needs Dask here too: install karptui with the extra dask") from None
         self._address = address
         self._is_cancelled = threading.Event()
         # Errors are reported in our own messages.

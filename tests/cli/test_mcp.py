@@ -209,7 +209,7 @@ def test_without_the_mcp_extra_the_install_command_is_shown(monkeypatch: pytest.
     monkeypatch.delitem(sys.modules, "karptui.cli.mcp_server", raising=False)
     monkeypatch.delitem(sys.modules, "mcp.server.lowlevel", raising=False)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
-    assert run("mcp", "--demo", status=2).err.endswith("pip install 'karptui[mcp]'\n")
+    assert run("mcp", "--demo", status=2).err.endswith("install karptui with the extra mcp\n")
 
 
 @pytest.mark.parametrize(("tool", "arguments", "message"), [

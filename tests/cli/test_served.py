@@ -202,7 +202,7 @@ def test_serve_listens_on_the_given_address(monkeypatch: pytest.MonkeyPatch) -> 
     (["--serve", "http"], "--serve: http is not a port or HOST:PORT"),
     (["--serve", "localhost:99999"], "--serve: localhost:99999 is not a port"),
     (["--serve", "--theme", "none"], "there is no theme none"),
-    (["--serve"], "--serve needs textual-serve: pip install 'karptui[serve]'"),
+    (["--serve"], "--serve needs textual-serve: install karptui with the extra serve"),
 ])  # fmt: skip
 def test_invalid_uses_of_serve_are_refused(
     words: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch, run: Run

@@ -56,7 +56,7 @@ THREADS: Final = 3
 """Questions under way at once: EC2 throttles by account, and others need it too."""
 LONGEST_REST_SECONDS: Final = 300.0
 EVERYTHING: Final = frozenset(FactKind)
-NOT_INSTALLED: Final = "AWS is not asked, as boto3 is not installed: pip install 'karptui[aws]'"
+NOT_INSTALLED: Final = "AWS is not asked, as boto3 is not installed: install karptui with the extra aws"
 NO_REGION: Final = "no AWS region is configured, and the cluster names none"
 
 
