@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from karptui.cli.main import main
 from karptui.clock import FrozenClock
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.source import SnapshotSource
 from karptui.sources.source import Mailbox
 from tests.builders import NOW_NS
 from tests.builders.files import written
@@ -84,3 +88,22 @@ def test_waiting_ends_if_stalled_or_after_the_timeout(run: Run, capsys: pytest.C
     assert "stalled: 0 of 8 nodes current" in error
     assert main(["rollout", "--demo", "--pool", "trino", "--wait", "--timeout", "1s", *short]) in (1, 2)
     assert "within 1s" in capsys.readouterr().err
+
+
+def test_waiting_ends_once_the_last_old_node_is_replaced(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, after = (SnapshotReader().read([snapshot(tmp_path, old=old)], now_ns=NOW_NS) for old in (1, 0))
+    mailboxes: list[Mailbox] = []
+
+    class Rolling(SnapshotSource):
+        def start(self, mailbox: Mailbox) -> None:
+            mailboxes.append(mailbox)
+            super().start(mailbox)
+
+    time_passes = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: SnapshotSource(after).start(mailboxes[0]))
+    monkeypatch.setattr("karptui.cli.rollout.time", time_passes)
+    monkeypatch.setattr("karptui.cli.rollout.open_source", lambda _: (Rolling(before), FrozenClock(NOW_NS)))
+    output, error = run("rollout", "--demo", "--wait", "--timeout", "60s", "--horizon", "10m")
+    assert "not rolled out: 3 of 4 nodes current" in error
+    assert "rolled out: 4 of 4 nodes current" in output
