@@ -12,7 +12,9 @@ RULES_UNCHECKED: Final = "validation rules and patterns of CustomResourceDefinit
 @cache
 def why_no_cel() -> str:
     """Return the reason that CEL cannot be evaluated here, or an empty string."""
-    return "" if find_spec("cel_expr_python") else "cel-expr-python is not installed: install karptui with the extra cel"
+    if find_spec("cel_expr_python"):
+        return ""
+    return "cel-expr-python is not installed: install karptui with the extra cel"
 
 
 def why_rules_unchecked() -> str:

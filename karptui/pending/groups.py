@@ -156,7 +156,7 @@ def fold(
         nodes = [diagnosis.destination.node for _, diagnosis, _ in members if diagnosis.destination is not None]
         disagreements = nominations.disagreements(
             diagnosis,
-            pod_messages,
+            next((each for _, _, each in members if each.karpenter is not None), pod_messages),
             pod.created_ns,
             now_ns,
             nodes,
@@ -184,7 +184,8 @@ def _cause(pod: Pod, diagnosis: Diagnosis, messages: PodMessages, origins: Origi
         tuple(sorted((name, amount.nano) for name, amount in pod.requests.items())),
         diagnosis.cause,
         gates,
-        message.reason if message is not None else "",
+        # Karpenter says the same of a new pod with its next event.
+        message.reason if message is not None else FAILED if diagnosis.cause in FAULTY else "",
         pod.node_name,
     )
 

@@ -26,9 +26,10 @@ from karptui.provisioning.pool_order import served_pools
 from karptui.verdict.agents import SHARED_WORDS, absent_agent
 from karptui.verdict.blocked import lacks_some, sum_of, why_not_ready
 from karptui.verdict.case import PendingLine, StartingPod, VerdictCase, VerdictNode
+from karptui.verdict.controller import SCALED_UP
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, Shared
 from karptui.verdict.late_pods import PROPERTIES
-from karptui.verdict.pending_pods import PendingPods, expected_on
+from karptui.verdict.pending_pods import PendingPods, expected_on, key_of
 from karptui.verdict.refusals import REFUSED_RECENTLY_NS, recent_refusals, refusal_message, stopping_refusal
 
 JOIN_PATIENCE_NS: Final = 5 * MINUTE_NS
@@ -37,6 +38,8 @@ SLOW_JOIN_PATIENCE_NS: Final = 12 * MINUTE_NS
 """Windows and bare metal take about ten minutes to boot."""
 REGISTRATION_TTL_NS: Final = 15 * MINUTE_NS
 """Karpenter deletes a NodeClaim that has not registered by then: pkg/controllers/nodeclaim/lifecycle/liveness.go."""
+SCALE_UP_NS: Final = 15 * MINUTE_NS
+"""The Cluster Autoscaler gives up a node that has not joined by then (--max-node-provision-time)."""
 _UNREGISTERED: Final = "RegistrationFailed"
 """Reason of the condition NodeRegistrationHealthy if launched instances do not become nodes."""
 _NETWORK_AGENTS: Final = frozenset({"antrea", "aws-node", "calico", "canal", "cilium", "flannel", "kindnet", "weave"})
@@ -247,7 +250,7 @@ def _common_value(
 
 
 def without_expected(case: VerdictCase, groups: Sequence[PendingLine]) -> list[PendingLine]:
-    """Return groups of pending pods, except those expected on NodeClaims that are not late yet."""
+    """Return groups of pending pods, except those expected on nodes that are not late yet: of Karpenter or others."""
     claims = [(line.name, line.claim) for line in case.nodes if line.claim is not None and not line.goes]
     joining = {
         name
@@ -256,7 +259,14 @@ def without_expected(case: VerdictCase, groups: Sequence[PendingLine]) -> list[P
         if not _is_late(case, claim)
         for name in (node, claim.name)
     }
-    return [group for group in groups if not group.nodes or not joining.issuperset(group.nodes)]
+    scaled_up = {key_of(event) for event in case.recent(SCALED_UP, kind="Pod", within_ns=SCALE_UP_NS)}
+    served = {group.owner for group in groups if not scaled_up.isdisjoint(group.pods)}
+    return [
+        group
+        for group in groups
+        if not group.nodes or not joining.issuperset(group.nodes)
+        if group.owner not in served or case.now_ns - group.since_ns > SCALE_UP_NS
+    ]
 
 
 def _join_patience_ns(case: VerdictCase, claim: NodeClaim) -> int:

@@ -8,7 +8,7 @@ from tests.incidents.incident import ICE, LAUNCHES, incident, n, quiet
 from tests.incidents.node_lives import add_node_events
 from tests.incidents.node_objects import add_node, both
 from tests.incidents.objects import condition, suffix
-from tests.incidents.pods import add_pod, add_workload, waiting
+from tests.incidents.pods import SELECTOR, add_pod, add_workload, no_node, waiting
 from tests.incidents.pools import add_pool
 from tests.incidents.revisions import PENDING, SMALL, _revision
 from tests.incidents.workloads import crash, not_ready
@@ -193,3 +193,21 @@ def fine_one_surge_of_five_nodes(c: Cluster) -> None:
     usual(c, 7, disruption={"consolidateAfter": "2m"})
     for i in range(5):
         add_node_events(c, "general", i, last=900 + 35 * i, lived=1320, reason="Underutilized/Delete")
+
+
+@quiet(
+    story="The vault Deployment was scaled from two to five replicas. It selects the managed node group, whose two nodes are full; the Cluster Autoscaler has triggered a third node for two of the pods 35 seconds ago, and the newest pod is 8 seconds old.",
+    cause="the Cluster Autoscaler adds a node to the full node group that pods select.",
+    thread="kubernetes/autoscaler#5394",
+    must_not=["stuck", "does not manage", LAUNCHES],
+)
+def fine_full_node_group_grows(c: Cluster) -> None:
+    usual(c, 5)
+    add_workload(c, "kube-system/cluster-autoscaler", on=c.system[:1], cpu="20m", memory="100Mi", age="60d", image="registry.k8s.io/autoscaling/cluster-autoscaler:v1.35.0")  # fmt: skip
+    spec = {"nodeSelector": {"eks.amazonaws.com/nodegroup": "system"}}
+    text = no_node({"Insufficient memory": 2, SELECTOR: 5})
+    pods = add_workload(c, "ops/vault", on=c.system, pending=3, pending_since="50s", message=text, cpu="300m", memory="5Gi", spec=spec)  # fmt: skip
+    pods[-1]["metadata"]["creationTimestamp"] = c.at("8s")
+    for pod in pods[2:4]:
+        text = "pod triggered scale-up: [{eks-system-9ac1f2 2->3 (max: 6)}]"
+        c.event(pod, "TriggeredScaleUp", text, last="35s", kind="Normal", source="cluster-autoscaler")

@@ -7,6 +7,7 @@ scores`` brings up to date.
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -21,6 +22,7 @@ from karptui.session import verdict as findings
 from tests.incidents.all import INCIDENTS
 from tests.incidents.judge import ask, judge
 from tests.incidents.live import shown_by_a_cluster
+from tests.incidents.objects import rfc3339
 from tests.shared_analyses import look_once
 
 HERE: Final = Path(__file__).resolve().parent
@@ -33,6 +35,14 @@ IN_ANY_ORDER: Final = (
     "nodeclaims-never-end",
     "pulls-time-out-in-one-zone",
     "secrets-provider-is-missing",
+)
+OF_GROWING_WORKLOADS: Final = (
+    "arm64-with-an-intel-family",
+    "capacity-type-typo",
+    "daemonsets-leave-no-room",
+    "pinned-to-a-gone-node",
+    "resource-claims",
+    "windows-without-a-pool",
 )
 OFTEN_LISTED: Final = ("Node", "Pod", "NodeClaim", "NodePool", "EC2NodeClass")
 FOLDERS: Final = sorted(path.name for path in GIVEN.iterdir())
@@ -75,6 +85,21 @@ def test_findings_do_not_depend_on_the_order_of_objects(name: str, tmp_path: Pat
         snapshot.write_bytes(msgspec.json.encode(document))
         texts.add(ask(["verdict"], snapshot))
     assert len(texts) == 1, texts
+
+
+@pytest.mark.parametrize("name", OF_GROWING_WORKLOADS)
+def test_a_pod_of_seconds_ago_counts_for_the_finding_of_its_workload(name: str, tmp_path: Path) -> None:
+    document, snapshot = INCIDENTS[name].snapshot(), tmp_path / "snapshot.json"
+    pod = next(item for item in document["objects"] if item["kind"] == "Pod" and "nodeName" not in item["spec"])
+    created = rfc3339(datetime.fromisoformat(document["capturedAt"]) - timedelta(seconds=8))
+    codes = []
+    for new in (
+        [],
+        [{**pod, "metadata": {**pod["metadata"], "name": "new", "uid": "new", "creationTimestamp": created}}],
+    ):
+        snapshot.write_bytes(msgspec.json.encode({**document, "objects": [*document["objects"], *new]}))
+        codes.append([finding["code"] for finding in json.loads(ask(["verdict", "-o", "json"], snapshot))])
+    assert codes[0] == codes[1]
 
 
 @pytest.mark.parametrize(

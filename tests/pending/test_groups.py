@@ -164,17 +164,23 @@ class TestTurns:
 
 
 class TestFolding:
-    def test_other_requests_workloads_and_verdicts_are_other_rows(self) -> None:
+    def test_pods_with_other_requests_another_workload_or_a_nomination_are_other_rows(self) -> None:
         pods = (
             a_pod(name="web-0", cpu="64"),
             a_pod(name="web-1", cpu="65"),
             a_pod(name="api-0", cpu="64", owner=an_owner(name="api")),
             a_pod(name="web-2", cpu="64"),
         )
-        result = report(*pods, events=(pod_event("FailedScheduling", pod="web-2"),))
+        result = report(*pods, events=(pod_event("Nominated", pod="web-2"),))
         assert len(result.groups) == 4
         assert len({group.key for group in result.groups}) == 4
         assert result.by_pod["default/web-1"].first.name == "web-1"
+
+    def test_a_pod_without_an_event_is_in_the_row_of_those_with_one(self) -> None:
+        pods = [a_pod(name=f"web-{index}", cpu="64") for index in range(3)]
+        [group] = report(*pods, events=(pod_event("FailedScheduling", pod="web-1"),)).groups
+        assert len(group.pods) == 3
+        assert not group.disagreements
 
     def test_explanations_come_one_by_one(self) -> None:
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
