@@ -74,15 +74,15 @@ def with_one_leaving(inventory: Inventory) -> Inventory:
 
 
 def gpu_nodes(*, asks: bool = False, **pool: Any) -> Inventory:
-    """Return a cluster with three GPU nodes, and another NodePool that is tried after theirs."""
+    """Return a cluster with three GPU nodes, and two NodePools that are tried after theirs; the last takes the pods."""
     inventory = three_nodes(weight=9, **pool)
     room = amounts({"cpu": "4", "memory": "16Gi", "pods": "58", "nvidia.com/gpu": "1"})
-    after = a_nodepool(name="rest", weight=1)
+    between, after = a_nodepool(name="team", weight=5, taints=(DEDICATED,)), a_nodepool(name="rest", weight=1)
     nodes = tuple(replace(node, allocatable=room) for node in inventory.nodes)
     wants = amounts({"cpu": "1", "nvidia.com/gpu": "1"})
     pods = tuple(replace(pod, template=replace(pod.template, requests=wants)) for pod in inventory.pods)
     return replace(
-        inventory, nodepools=(*inventory.nodepools, after), nodes=nodes, pods=pods if asks else inventory.pods
+        inventory, nodepools=(*inventory.nodepools, between, after), nodes=nodes, pods=pods if asks else inventory.pods
     )
 
 

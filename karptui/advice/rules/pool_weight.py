@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Final
 
 from karptui.advice.context import AdviceContext
@@ -171,19 +171,19 @@ def _weight_tie(context: AdviceContext) -> Iterator[Finding]:
     "pool-accelerator-untainted",
     title="pods that need no GPU get GPU nodes",
     what="At least two nodes of a NodePool without taints, and half of its nodes, have GPUs or other accelerators and "
-    "run pods of which none requests one. The NodePool that is tried next takes these pods too.",
+    "run pods of which none requests one. A NodePool that is tried later takes these pods too.",
     why="Karpenter takes the first NodePool, by weight, in which a pod fits. Nothing but a taint keeps pods without a "
     "GPU request out of a NodePool of GPU types.",
     source="pkg/controllers/provisioning/scheduling/scheduler.go",
     remedy="Taint the NodePool, and let the pods that need a GPU tolerate the taint.",
 )
 def _accelerator_untainted(context: AdviceContext) -> Iterator[Finding]:
-    for pool, after in pairwise(context.tried_pools):
-        nodes = context.nodes_of(pool)
-        idle = [node for node in nodes if _has_idle_accelerator(node, after, context)]
+    for index, pool in enumerate(context.tried_pools):
+        nodes, later = context.nodes_of(pool), context.tried_pools[index + 1 :]
+        idle = [(node, taker) for node in nodes if (taker := _taker(node, later, context)) is not None]
         if pool.taints or len(idle) < _FEWEST_IDLE or 2 * len(idle) < len(nodes):
             continue
-        cost = context.cost(idle)
+        cost, after = context.cost([node for node, _ in idle]), idle[0][1]
         weight = f"weight {pool.weight}" if pool.weight else "no weight"
         yield Finding(
             severity=Severity.WARNING,
@@ -194,10 +194,11 @@ def _accelerator_untainted(context: AdviceContext) -> Iterator[Finding]:
         )
 
 
-def _has_idle_accelerator(node: StateNode, after: NodePool, context: AdviceContext) -> bool:
-    """Return whether a node has an accelerator that none of its pods requests, and another NodePool may take these."""
+def _taker(node: StateNode, later: Sequence[NodePool], context: AdviceContext) -> NodePool | None:
+    """Return the first of the NodePools that takes all pods of a node; None if one requests the node's accelerator."""
     there = [name for name in ACCELERATORS if node.node is not None and nano(node.node.allocatable, name)]
     pods = [pod for pod in node.pods if not (pod.template.is_daemonset_owned or pod.template.is_node_owned)]
     if not there or not pods or any(nano(pod.requests, name) for pod in pods for name in there):
-        return False
-    return all(after in context.pools_for(pod.template) for pod in pods)
+        return None
+    taking = [context.pools_for(pod.template) for pod in pods]
+    return next((pool for pool in later if all(pool in pools for pools in taking)), None)
