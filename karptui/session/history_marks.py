@@ -75,9 +75,10 @@ def verdict_marks(
     marks: list[Mark] = []
     still_open: list[OpenFinding] = []
     rest = list(before)
-    for finding in findings:
-        if finding.code in NOT_PROBLEMS or finding.severity is FindingSeverity.INFO:
-            continue
+    problems = [
+        each for each in findings if each.code not in NOT_PROBLEMS and each.severity is not FindingSeverity.INFO
+    ]
+    for finding in problems:
         earlier = next((item for item in rest if _is_same(item.finding, finding)), None)
         if earlier is not None:
             rest.remove(earlier)
@@ -88,6 +89,8 @@ def verdict_marks(
             if _began_ns(finding, now_ns, recorded_from_ns) >= recorded_from_ns:
                 marks.append(_verdict_mark(VERDICT, finding, text, now_ns))
     for item in rest:
+        if any(_is_same(item.finding, finding) for finding in problems):
+            continue  # it has become a part of another
         gone_ns = item.gone_ns or now_ns
         if now_ns - gone_ns < SETTLES_NS:
             still_open.append(item._replace(gone_ns=gone_ns))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -13,7 +13,6 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.churn.moves import WorkloadNames
 from karptui.disruption.owner import OriginIndex
 from karptui.karpenter.labels import HOSTNAME, NODEPOOL
-from karptui.karpenter.requirements import UndefinedKey
 from karptui.kube import resources
 from karptui.kube.pod import DO_NOT_SCHEDULE, LIMIT_RANGER, PAUSE_IMAGE, Pod
 from karptui.kube.quantity import NANO
@@ -24,7 +23,7 @@ from karptui.pending.disagreements import DECISIVE
 from karptui.provisioning.instance_types import may_go_to
 from karptui.provisioning.limits import as_good_as_full
 from karptui.provisioning.nearest import furthest
-from karptui.provisioning.rejection import PlacementGate, RequirementsUnmet
+from karptui.provisioning.rejection import PlacementGate, TypesExhausted
 from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.provisioning.state_node import StateNode, tracked
 from karptui.provisioning.template import template_requirements
@@ -50,6 +49,12 @@ _NOT_FOR_THEM: Final = {PlacementGate.TAINTS, PlacementGate.REQUIREMENTS, Placem
 """Gates of NodePools that are for other pods, or full."""
 _OF_PODS: Final = {PlacementGate.TAINTS, PlacementGate.REQUIREMENTS, PlacementGate.VOLUMES, PlacementGate.TOPOLOGY}
 """Gates that reject pods for their own rules, whether the NodePool launches nodes or not."""
+_ALIKE_FOR_MANY: Final = {
+    PlacementGate.TAINTS,
+    PlacementGate.REQUIREMENTS,
+    PlacementGate.INSTANCE_TYPES,
+}
+"""Gates that often reject pods of several workloads for the same reason."""
 _LIMIT_RANGER_SET: Final = "LimitRanger plugin set: "
 _PREEMPTED: Final = "Preempted"
 """Reason of kube-scheduler's events about pods that it preempts."""
@@ -144,19 +149,46 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
         refusal=_refusal_of_daemon(group),
         autoscaled=tuple(_autoscaled(view, group, closest)) if closest is not None else (),
         defaulted=tuple(_defaulted(group, closest)) if closest is not None else (),
-        missing_labels=tuple(_missing_labels(group, closest)) if closest is not None and not volumes else (),
+        shared_reason=_shared_reason(group, closest) if not volumes else (),
         suited_pools=tuple(_suited_pools(view, group)),
     )
 
 
-def _missing_labels(group: PendingGroup, closest: PoolExplanation) -> Iterator[str]:
-    """Yield the closest NodePool, empty if all reject the pods alike, and the labels that they require and it lacks."""
+def _shared_reason(group: PendingGroup, closest: PoolExplanation | None) -> tuple[str, ...]:
+    """Return all that the sentence about a group depends on, if pods of other workloads may wait for the same."""
+    pod, held, cause = group.first, group.disagreements[:1], group.cause
+    if held:
+        told = (held[0].code, held[0].name, held[0].user, held[0].message, str(held[0].volumes), *held[0].nodes)
+        return told if held[0].code in DECISIVE else ()
+    if cause is Cause.CLAIM:
+        places = {(place.nodepool, place.instance_type) for place in group.destinations}
+        return (cause, *places.pop()) if len(places) == 1 else ()
+    if cause in (Cause.IGNORED, Cause.SILENT):
+        return cause, *group.diagnosis.problems, str(pod.template.required_node_terms)
+    if cause in (Cause.NO_POOL, Cause.UNTRIED, Cause.OTHER_SCHEDULER):
+        message = group.messages.scheduler.message if group.messages.scheduler is not None else ""
+        return cause, pod.scheduled_reason, pod.template.scheduler_name, message
+    error = group.diagnosis.error
+    if error is not None and any(each.gate is PlacementGate.DYNAMIC_RESOURCES for _, each in error.rejections):
+        return (PlacementGate.DYNAMIC_RESOURCES,)
+    if closest is None or closest.takes_no_part:
+        return (closest.nodepool, closest.takes_no_part) if closest is not None else ()
+    short = {each.resource for each in closest.nearest.shortages} if closest.nearest is not None else set[str]()
+    unoffered = closest.nearest.unoffered if closest.nearest is not None else frozenset()
+    return _lacking(group, closest, short) if closest.failed in _ALIKE_FOR_MANY and short <= unoffered else ()
+
+
+def _lacking(group: PendingGroup, closest: PoolExplanation, short: Collection[str]) -> tuple[str, ...]:
+    """Return the closest NodePool, empty if all reject the pods alike, and what it lacks for them."""
     rejection, pools = closest.rejection, group.explanation.pools if group.explanation is not None else ()
-    if closest.takes_no_part or group.disagreements or not isinstance(rejection, RequirementsUnmet):
-        return
-    if all(isinstance(reason, UndefinedKey) for reason in rejection.reasons):
-        yield "" if all(pool.takes_no_part or pool.rejection == rejection for pool in pools) else closest.nodepool
-        yield from (str(reason.incoming) for reason in rejection.reasons)
+    tried = [pool for pool in pools if not pool.takes_no_part]
+    name = "" if all(pool.rejection == rejection for pool in tried) else closest.nodepool
+    taints = [str(p.rejection) for p in tried] if all(p.failed is PlacementGate.TAINTS for p in tried) else []
+    known = repr((closest.types_seen, closest.unseen_labels))
+    if not isinstance(rejection, TypesExhausted):
+        return name, repr(rejection), repr(closest.contradiction), known, *taints
+    labels = repr((closest.label_costs, closest.clash, rejection.unmet_min_values))
+    return name, rejection.reason, closest.refused, labels, repr(closest.types_left), known, *sorted(short)
 
 
 def _suited_pools(view: ClusterView, group: PendingGroup) -> Iterator[str]:

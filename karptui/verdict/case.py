@@ -123,8 +123,8 @@ class PendingLine(msgspec.Struct, frozen=True):
     """Scarce resources whose requests a VerticalPodAutoscaler has set."""
     defaulted: tuple[str, ...] = ()
     """Scarce resources whose requests a LimitRange has set."""
-    missing_labels: tuple[str, ...] = ()
-    """The closest NodePool, or an empty name for all, and the required labels that it lacks, if it fails for these."""
+    shared_reason: tuple[str, ...] = ()
+    """All that the sentence about them depends on, if pods of other workloads may wait for the same."""
     suited_pools: tuple[str, ...] = ()
     """NodePools with suitable taints and labels that are being deleted or not ready."""
 

@@ -75,12 +75,12 @@ def of_pools(group: PendingLine, pools: frozenset[str]) -> bool:
 
 
 def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
-    """Yield the groups that no other cause explains; by NodePool or by labels if they wait for the same."""
+    """Yield the groups that no other cause explains, those that wait for the same together."""
     stuck = [group for group in groups if group.is_stuck]
     full = group_by((group for group in stuck if group.full_pool), lambda group: group.full_pool)
     others = (group for group in stuck if not group.full_pool)
-    for first, *more in group_by(others, lambda group: group.missing_labels or (group.group, group.name)).values():
-        alike = (first, *more)
+    for alike in group_by(others, _reason).values():
+        first = min(alike, key=lambda group: group.since_ns)
         pods = [key for group in alike for key in group.pods]
         classes = first.storage_classes if first.zones else ()
         yield ClusterFinding(
@@ -109,6 +109,12 @@ def pending_findings(groups: Sequence[PendingLine]) -> Iterator[ClusterFinding]:
             pods=len(pods),
             screen="pending",
         )
+
+
+def _reason(group: PendingLine) -> tuple[object, ...]:
+    """Return what groups that wait for the same have in common."""
+    told = group.autoscaled, group.defaulted, group.refusal
+    return (group.shared_reason, *told) if group.shared_reason else (group.group, group.name)
 
 
 def folded_by_namespace(keys: Iterable[str]) -> tuple[str, ...]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
-from tests.incidents.fleets import big_fleet, nominated, usual
+from tests.incidents.fleets import big_fleet, nominated, unschedulable, usual
 from tests.incidents.incident import ICE, LAUNCHES, incident, n
 from tests.incidents.node_lives import add_node_events
 from tests.incidents.node_objects import add_node, both
 from tests.incidents.objects import suffix
-from tests.incidents.pods import add_daemonset, add_pod, add_workload, waiting
+from tests.incidents.pods import add_daemonset, add_pod, add_workload, no_node, waiting
 from tests.incidents.pools import add_nodeclass, add_pool
 from tests.incidents.revisions import PENDING, SMALL
 from tests.incidents.workloads import cannot_pull, crash, not_ready
@@ -202,3 +202,37 @@ def registry_is_down(c: Cluster) -> None:
         image = f"registry.example/{name}:4.1"
         pods = add_workload(c, name, on=fresh, count=count, age="17m", waiting="ImagePullBackOff", **SMALL)
         cannot_pull(c, pods, image, f'failed to resolve reference "{image}": unexpected status from HEAD request to https://registry.example/v2/{name}/manifests/4.1: 503 Service Unavailable')  # fmt: skip
+
+
+@incident(
+    story="kube-scheduler lost its lease 15 minutes ago and did not come back. The new pods of four workloads have no scheduling condition at all, so Karpenter, which waits for kube-scheduler's verdict, launches nothing.",
+    cause="kube-scheduler does not work: its lease was last renewed 15 minutes ago, and 16 pods of four workloads have not been looked at for up to 14 minutes.",
+    thread="kubernetes/kubernetes#70730",
+    must=[r"kube-scheduler", n(16), r"14 ?m"],
+    must_not=[LAUNCHES, ICE, r"karpenter (is|does) not run"],
+    first=1,
+)
+def scheduler_is_down_for_four_workloads(c: Cluster) -> None:
+    usual(c)
+    spec = {"holderIdentity": "ip-10-24-0-7_4b1d", "leaseDurationSeconds": 15, "renewTime": c.at("15m")}
+    c.add("Lease", "kube-scheduler", "kube-system", age="200d", spec=spec)
+    for name, count, since, cpu in (("orders/checkout", 5, "14m", "1"), ("shop/web", 4, "9m", "250m")):
+        waiting(c, name, count, since, scheduled=False, cpu=cpu, memory="1Gi")
+    for name, count, since, cpu in (("etl/loader", 4, "11m", "2"), ("ops/audit", 3, "6m", "100m")):
+        waiting(c, name, count, since, scheduled=False, cpu=cpu, memory="2Gi")
+
+
+@incident(
+    story="Since the platform team tainted the only NodePool this morning, the pods of three teams find no node: none of them tolerates team=platform. Their requests differ.",
+    cause="9 pods of three workloads do not tolerate the taint team=platform:NoSchedule of NodePool general, the only one.",
+    thread="aws/karpenter-provider-aws#6256",
+    must=[r"team=platform:NoSchedule", n(9), r"\bgeneral\b", r"52 ?m"],
+    must_not=[LAUNCHES, ICE, "no NodePool accepts"],
+    first=1,
+)
+def three_teams_do_not_tolerate_a_new_taint(c: Cluster) -> None:
+    usual(c, 4, template={"taints": [{"key": "team", "value": "platform", "effect": "NoSchedule"}]})
+    text = no_node({"Insufficient cpu": 6})
+    for name, count, minutes, cpu in (("reports/export", 4, 52, "2"), ("crm/mailer", 3, 41, "1"), ("shop/search", 2, 17, "3")):  # fmt: skip
+        pods = waiting(c, name, count, f"{minutes}m", text, cpu=cpu, memory="4Gi")
+        unschedulable(c, pods, "did not tolerate taint (taint=team=platform:NoSchedule)", minutes=minutes)

@@ -99,6 +99,15 @@ def test_a_finding_is_marked_once_although_its_numbers_change() -> None:
     assert [(mark.cause, mark.name) for mark in marks] == [("verdict", "shop/c")]
 
 
+def test_a_finding_that_becomes_part_of_another_does_not_end() -> None:
+    apart = a_finding(FindingCode.PENDING, "Pod/shop/a"), a_finding(FindingCode.PENDING, "Pod/shop/b")
+    opened, _ = verdict_marks((), apart, NOW_NS, text_of)
+    joined = (a_finding(FindingCode.PENDING, "Pod/shop/a", "Pod/shop/b", pods=2),)
+    for later_ns in (SECOND_NS, SECOND_NS + SETTLES_NS):
+        opened, marks = verdict_marks(opened, joined, NOW_NS + later_ns, text_of)
+        assert marks == ()
+
+
 def test_a_finding_absent_for_long_ended_when_it_disappeared() -> None:
     finding = a_finding(FindingCode.PDB, "PodDisruptionBudget/shop/web")
     opened, _ = verdict_marks((), (finding,), NOW_NS, text_of)
