@@ -159,7 +159,7 @@ def no_place_text(no_place: NoPlace) -> str:
 def cause_text(no_place: NoPlace) -> str:
     """Return the same without the pod: why the nearest NodePool fails, and how many others fail at which gate."""
     if no_place.uninitialized_node:
-        return f"Karpenter schedules it to {no_place.uninitialized_node}, which does not count before it is initialized"
+        return reason_of(no_place)[0]
     parts = []
     nearest = no_place.nearest
     if no_place.skipped_pool:
@@ -195,10 +195,14 @@ def _nearest_text(miss: PoolMiss, pools: int) -> str:
 def reason_of(no_place: NoPlace, home: str = "", only: str = "") -> tuple[str, str]:
     """Return the reason why the nearest NodePool fails, with all NodePools that fail alike, and its gate.
 
+    The gate is empty if the pod fits on a node that is not initialized.
+
     Args:
         home: The NodePool of the node that the pod runs on; its reason comes first.
         only: The only NodePool, if there are no others.
     """
+    if node := no_place.uninitialized_node:
+        return f"Karpenter schedules it to {node}, which does not count before it is initialized", ""
     if no_place.skipped_pool:
         return _skipped_text(no_place), "NodePools"
     nearest = next((miss for miss in no_place.pools if miss.pool_name == home), None) or no_place.nearest

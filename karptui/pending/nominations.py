@@ -76,8 +76,8 @@ class Nominations:
         """
         if diagnosis.cause is Cause.UNPLACED:
             return self._old_autoscaler_taint(pod, now_ns)
-        destination = diagnosis.destination if diagnosis.cause is Cause.CLAIM else None
-        if destination is None or now_ns - since_ns < PATIENCE_NS:
+        destination = diagnosis.destination if diagnosis.cause in (Cause.CLAIM, Cause.NODE) else None
+        if destination is None or self._is_ready(destination.node) or now_ns - since_ns < PATIENCE_NS:
             return None
         tainted: dict[str, list[str]] = {}
         for claim in self._claims.values():

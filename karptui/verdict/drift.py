@@ -14,7 +14,7 @@ from karptui.disruption.consolidation import RefusalCode
 from karptui.disruption.events import DISRUPTION_BLOCKED, NOMINATED
 from karptui.disruption.gates import NOMINATED_MESSAGE
 from karptui.disruption.lanes import Lane
-from karptui.disruption.no_place import reason_of
+from karptui.disruption.no_place import NoPlace, reason_of
 from karptui.disruption.termination import Initiator
 from karptui.kube.resources import NODES
 from karptui.kube.timestamps import MINUTE_NS
@@ -64,7 +64,9 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
             pools.setdefault(line.pool, []).append(line)
     for name, lines in pools.items():
         since = min((_drifted_ns(line) for line in lines), default=0)
-        if name in moving or case.now_ns - since < DRIFT_PATIENCE_NS:
+        places = [place for line in lines for place in _no_places(line)]
+        starting = [place for place in places if place.uninitialized_node]
+        if name in moving or case.now_ns - since < DRIFT_PATIENCE_NS or (starting and starting == places):
             continue
         reasons = Counter(_drift_reason(line) for line in lines)
         reason = reasons.most_common(1)[0][0]
@@ -192,11 +194,17 @@ def _is_drained_by_drift(line: VerdictNode, now_ns: int) -> bool:
 def _no_place(lines: Sequence[VerdictNode]) -> tuple[str, ...]:
     """Return a pod that fits nowhere else if one of the nodes is removed, and why; nothing if that is not known."""
     for line in lines:
-        outlook = line.findings.outlook if line.findings is not None else None
-        for verdict in (outlook.now, outlook.freed) if outlook is not None else ():
-            if verdict.no_place is not None:
-                return verdict.no_place.pod_key, reason_of(verdict.no_place, line.pool)[0]
+        for place in _no_places(line):
+            if not place.uninitialized_node:
+                return place.pod_key, reason_of(place, line.pool)[0]
     return ()
+
+
+def _no_places(line: VerdictNode) -> list[NoPlace]:
+    """Return the pods of a node that fit nowhere else, as far as the simulations of its removal tell."""
+    outlook = line.findings.outlook if line.findings is not None else None
+    verdicts = (outlook.now, outlook.freed) if outlook is not None else ()
+    return [verdict.no_place for verdict in verdicts if verdict.no_place is not None]
 
 
 def _drifted_ns(line: VerdictNode) -> int:

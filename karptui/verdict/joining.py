@@ -264,7 +264,7 @@ def without_expected(case: VerdictCase, groups: Sequence[PendingLine]) -> list[P
     return [
         group
         for group in groups
-        if not group.nodes or not joining.issuperset(group.nodes)
+        if group.is_held or not group.nodes or not joining.issuperset(group.nodes)
         if group.owner not in served or case.now_ns - group.since_ns > SCALE_UP_NS
     ]
 

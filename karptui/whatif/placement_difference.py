@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from karptui.aws.prices import LIST_PRICES, NodePrices, settings_of
-from karptui.disruption.no_place import NO_POOLS, NoPlace, PoolMiss, cause_text, reason_of
+from karptui.disruption.no_place import NO_POOLS, NoPlace, PoolMiss, reason_of
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.simulation import no_place
 from karptui.karpenter.labels import NODEPOOL
@@ -59,7 +59,7 @@ class Reasons:
         if (ignored := self._ignored.get(pod.uid)) is not None:
             return passed_over_text(ignored), ""
         if (node := self._outcome.refused.get(pod.key)) is not None:
-            return cause_text(NoPlace(pod.key, uninitialized_node=node)), ""
+            return reason_of(NoPlace(pod.key, uninitialized_node=node))
         error = self.error(pod)
         if error is None:
             if not is_kube_scheduled(pod):

@@ -77,6 +77,21 @@ def taint_of_a_scanner(c: Cluster) -> None:
 
 
 @incident(
+    story="The same cluster two minutes later: Karpenter has just launched the fifth node and nominated it for the five pods. It will get the same taint as the four before.",
+    cause="The taint scan.example/pending, which no startupTaint announces, stays on 4 new nodes of general; the fifth is being launched for the same 5 pods of shop/promo.",
+    thread="aws/karpenter-provider-aws#6355",
+    must=["scan.example/pending", "taint", "shop/promo", n(5), n(4)],
+    must_not=[ROOM, ICE, LAUNCHES, r"no NodePool tolerat|tolerates? no"],
+    first=1,
+)
+def next_node_for_pods_that_a_scanner_keeps_off(c: Cluster) -> None:
+    taint_of_a_scanner(c)
+    pair = add_node(c, "general", "m6i.xlarge", c.zones[0], age="30s", stage="Launched")
+    pods = [item for item in c.objects if item["kind"] == "Pod" and item["metadata"]["name"].startswith("promo-")]
+    nominated(c, pods, [pair], last="28s")
+
+
+@incident(
     story="The container runtime of one node stalls under load every few minutes. The node is Ready at the moment, but it was NotReady nine times in the last hour, each time for about a minute.",
     cause="The node ip-10-24-17-99 was NotReady 9 times in the last hour (PLEG is not healthy); at the moment it is Ready.",
     thread="kubernetes/kubernetes#109965",

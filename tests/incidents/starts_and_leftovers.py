@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tests.incidents.cluster import Cluster
-from tests.incidents.fleets import nominated, usual
+from tests.incidents.fleets import big_fleet, nominated, usual
 from tests.incidents.incident import ICE, LAUNCHES, incident, n, quiet
 from tests.incidents.node_lives import add_node_events
 from tests.incidents.node_objects import add_node, both
 from tests.incidents.objects import condition, suffix
-from tests.incidents.pods import SELECTOR, add_pod, add_workload, no_node, waiting
-from tests.incidents.pools import add_pool
+from tests.incidents.pods import SELECTOR, add_daemonset, add_pod, add_workload, no_node, waiting
+from tests.incidents.pools import add_nodeclass, add_pool
 from tests.incidents.revisions import PENDING, SMALL, _revision
 from tests.incidents.workloads import crash, not_ready
 from tests.incidents.workloads_together import not_ready_since
@@ -211,3 +211,18 @@ def fine_full_node_group_grows(c: Cluster) -> None:
     for pod in pods[2:4]:
         text = "pod triggered scale-up: [{eks-system-9ac1f2 2->3 (max: 6)}]"
         c.event(pod, "TriggeredScaleUp", text, last="35s", kind="Normal", source="cluster-autoscaler")
+
+
+@quiet(
+    story="The drift of a large NodePool is under way since four hours; 30 of 44 nodes are left. Right now a node for other pods is starting, launched 35 seconds ago: Karpenter counts on its room, and begins no disruption against a node that is not initialized.",
+    cause="drift continues as soon as the starting node is initialized.",
+    thread="kubernetes-sigs/karpenter#2441",
+    must_not=[PENDING, "stuck", "nowhere", "no NodePool"],
+)
+def fine_drift_waits_for_a_starting_node(c: Cluster) -> None:
+    add_nodeclass(c)
+    add_pool(c, "general")
+    add_daemonset(c, "obs", "agent", cpu="50m", memory="100Mi")
+    big_fleet(c, "general", 30, age="21d", drifted="4h")
+    big_fleet(c, "general", 14, age="3h20m", part="new")
+    add_node(c, "general", "m6i.2xlarge", c.zones[0], age="35s", stage="Launched")
