@@ -64,12 +64,13 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
             pools.setdefault(line.pool, []).append(line)
     for name, lines in pools.items():
         since = min((_drifted_ns(line) for line in lines), default=0)
-        places = [place for line in lines for place in _no_places(line)]
-        starting = [place for place in places if place.uninitialized_node]
-        if name in moving or case.now_ns - since < DRIFT_PATIENCE_NS or (starting and starting == places):
+        if name in moving or case.now_ns - since < DRIFT_PATIENCE_NS:
             continue
         reasons = Counter(_drift_reason(line) for line in lines)
         reason = reasons.most_common(1)[0][0]
+        places = [place for line in lines for place in _no_places(line)] if reason == RefusalCode.UNSCHEDULABLE else []
+        if places and all(place.uninitialized_node for place in places):
+            continue
         manners = Counter(manner_of(line, WhyCode.BUDGET, case) for line in lines if _drift_reason(line) == reason)
         ends = [b.until_ns for line in lines for b in own_blockers(line, WhyCode.BUDGET) if b.until_ns is not None]
         is_budget = reason == Code.BUDGET_ZERO
@@ -153,7 +154,7 @@ def _protecting(lines: Sequence[VerdictNode], reason: str) -> tuple[str, ...]:
         pods = {blocker.object_key for line in lines for blocker in own_blockers(line, WhyCode.DND)}
         return folded_by_namespace(sorted(pods))
     blockers = [blocker for line in lines for blocker in own_blockers(line, WhyCode.PDB)]
-    return tuple(dict.fromkeys(b.value for b in blockers if b.code == reason == Code.PDB_EXHAUSTED))
+    return tuple(dict.fromkeys(b.value.replace(" ", " + ") for b in blockers if b.code == reason))
 
 
 def _is_used_for_long(names: Sequence[str], case: VerdictCase) -> bool:

@@ -11,6 +11,7 @@ from tests.incidents.objects import condition, suffix
 from tests.incidents.pods import SELECTOR, add_daemonset, add_pod, add_workload, no_node, waiting
 from tests.incidents.pools import add_nodeclass, add_pool
 from tests.incidents.revisions import PENDING, SMALL, _revision
+from tests.incidents.settings import two_budgets_for_one_pod
 from tests.incidents.workloads import crash, not_ready
 from tests.incidents.workloads_together import not_ready_since
 
@@ -211,6 +212,19 @@ def fine_full_node_group_grows(c: Cluster) -> None:
     for pod in pods[2:4]:
         text = "pod triggered scale-up: [{eks-system-9ac1f2 2->3 (max: 6)}]"
         c.event(pod, "TriggeredScaleUp", text, last="35s", kind="Normal", source="cluster-autoscaler")
+
+
+@incident(
+    story="Two charts bring a PodDisruptionBudget for the same pods of cache/redis, so two nodes that drifted three days ago stay. Right now another node is starting, so that Karpenter considers no consolidation.",
+    cause="Two PodDisruptionBudgets (cache/redis, cache/redis-platform) select the same pods, so the drift of 2 nodes of general waits for 3 days.",
+    thread="kubernetes/kubernetes#75957",
+    must=["cache/redis", "cache/redis-platform", "drift", n(2), r"\b3 ?d|7[12] ?h"],
+    must_not=[PENDING, "allows no eviction now"],
+    first=1,
+)
+def two_budgets_while_a_node_starts(c: Cluster) -> None:
+    two_budgets_for_one_pod(c)
+    add_node(c, "general", "m6i.xlarge", c.zones[0], age="35s", stage="Launched")
 
 
 @quiet(

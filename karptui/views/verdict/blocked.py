@@ -245,6 +245,9 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     if finding.detail == "PDB_EXHAUSTED" and finding.reasons:
         allow = verb(len(finding.reasons), "allows no eviction", "allow no eviction")
         why = f"{of_kind('PodDisruptionBudget', finding.reasons)} {allow}, and no terminationGracePeriod forces it"
+    if finding.detail == "PDB_MULTIPLE" and finding.reasons:
+        why = f"two PodDisruptionBudgets match the same pods ({first_of(finding.reasons, NAMED)})"
+        why += ", and no terminationGracePeriod forces it"
     if finding.detail == "POD_DND":
         why = f"do-not-disrupt on {first_of(finding.reasons, NAMED)} blocks it, and no terminationGracePeriod forces it"
     if len(finding.names) > 1:
