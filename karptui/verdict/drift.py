@@ -64,12 +64,8 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
             pools.setdefault(line.pool, []).append(line)
     for name, lines in pools.items():
         since = min((_drifted_ns(line) for line in lines), default=0)
-        if name in moving or case.now_ns - since < DRIFT_PATIENCE_NS:
-            continue
-        reasons = Counter(_drift_reason(line) for line in lines)
-        reason = reasons.most_common(1)[0][0]
-        places = [place for line in lines for place in _no_places(line)] if reason == RefusalCode.UNSCHEDULABLE else []
-        if places and all(place.uninitialized_node for place in places):
+        reason = _common_reason(lines)
+        if reason is None or name in moving or case.now_ns - since < DRIFT_PATIENCE_NS:
             continue
         manners = Counter(manner_of(line, WhyCode.BUDGET, case) for line in lines if _drift_reason(line) == reason)
         ends = [b.until_ns for line in lines for b in own_blockers(line, WhyCode.BUDGET) if b.until_ns is not None]
@@ -98,6 +94,15 @@ def _unreplaced(case: VerdictCase) -> Iterator[ClusterFinding]:
             screen="claims",
             filter_text=f"pool={name}",
         )
+
+
+def _common_reason(lines: Sequence[VerdictNode]) -> str | None:
+    """Return the code of what blocks the drift of most nodes; None if it ends by itself, with a start or nomination."""
+    # A nomination lasts for seconds: if pods are nominated again and again, events tell.
+    reasons = Counter(code for line in lines if (code := _drift_reason(line)) != Code.NOMINATED)
+    reason = next((code for code, _ in reasons.most_common(1)), None)
+    places = [place for line in lines for place in _no_places(line)] if reason == RefusalCode.UNSCHEDULABLE else []
+    return None if places and all(place.uninitialized_node for place in places) else reason
 
 
 def _nominated(case: VerdictCase) -> Iterator[ClusterFinding]:

@@ -33,7 +33,6 @@ _DRIFT_HELD: Final[Mapping[str, str]] = {
     "PDB_EXHAUSTED": "PodDisruptionBudgets allow no eviction, and no terminationGracePeriod forces it",
     "PDB_MULTIPLE": "two PodDisruptionBudgets match the same pods, and no terminationGracePeriod forces it",
     "NODE_DND": "the nodes have do-not-disrupt",
-    "NOMINATED": "pending pods are expected on the nodes",
     "NOT_INITIALIZED": "the nodes are not initialized",
     "NODEPOOL_UNRESOLVED": "the NodePool does not exist",
     "NODEPOOL_NO_TYPES": "the NodePool has no known instance types",
