@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from karptui.pending.causes import Cause, storage_classes, zones_of_volumes
 from karptui.pending.disagreements import DECISIVE
 from karptui.provisioning.instance_types import may_go_to
 from karptui.provisioning.limits import as_good_as_full
-from karptui.provisioning.nearest import furthest
+from karptui.provisioning.nearest import furthest, named_pools
 from karptui.provisioning.rejection import PlacementGate, TypesExhausted
 from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.provisioning.state_node import StateNode, tracked
@@ -156,35 +156,37 @@ def _group_line(view: ClusterView, group: PendingGroup, now_ns: int) -> PendingL
 
 def _shared_reason(group: PendingGroup, closest: PoolExplanation | None) -> tuple[str, ...]:
     """Return all that the sentence about a group depends on, if pods of other workloads may wait for the same."""
-    pod, held, cause = group.first, group.disagreements[:1], group.cause
-    if held:
-        told = (held[0].code, held[0].name, held[0].user, held[0].message, str(held[0].volumes), *held[0].nodes)
-        return told if held[0].code in DECISIVE else ()
+    pod, cause = group.first, group.cause
+    if group.disagreements:
+        held = group.disagreements[0]
+        told = (held.code, held.name, held.user, held.message, str(held.volumes), *held.nodes)
+        return told if held.code in DECISIVE else ()
     if cause is Cause.CLAIM:
         places = {(place.nodepool, place.instance_type) for place in group.destinations}
         return (cause, *places.pop()) if len(places) == 1 else ()
-    if cause in (Cause.IGNORED, Cause.SILENT):
-        return cause, *group.diagnosis.problems, str(pod.template.required_node_terms)
-    if cause in (Cause.NO_POOL, Cause.UNTRIED, Cause.OTHER_SCHEDULER):
-        message = group.messages.scheduler.message if group.messages.scheduler is not None else ""
-        return cause, pod.scheduled_reason, pod.template.scheduler_name, message
-    error = group.diagnosis.error
-    if error is not None and any(each.gate is PlacementGate.DYNAMIC_RESOURCES for _, each in error.rejections):
+    if cause is Cause.UNTRIED:
+        return cause, pod.scheduled_reason, pod.scheduled_message
+    if cause in (Cause.IGNORED, Cause.SILENT, Cause.NO_POOL):
+        return cause, *group.diagnosis.problems
+    rejections = group.diagnosis.error.rejections if group.diagnosis.error is not None else ()
+    if any(rejection.gate is PlacementGate.DYNAMIC_RESOURCES for _, rejection in rejections):
         return (PlacementGate.DYNAMIC_RESOURCES,)
-    if closest is None or closest.takes_no_part:
-        return (closest.nodepool, closest.takes_no_part) if closest is not None else ()
-    short = {each.resource for each in closest.nearest.shortages} if closest.nearest is not None else set[str]()
-    unoffered = closest.nearest.unoffered if closest.nearest is not None else frozenset()
-    return _lacking(group, closest, short) if closest.failed in _ALIKE_FOR_MANY and short <= unoffered else ()
+    return _lacking(group, closest) if cause is Cause.UNPLACED and closest is not None else ()
 
 
-def _lacking(group: PendingGroup, closest: PoolExplanation, short: Collection[str]) -> tuple[str, ...]:
+def _lacking(group: PendingGroup, closest: PoolExplanation) -> tuple[str, ...]:
     """Return the closest NodePool, empty if all reject the pods alike, and what it lacks for them."""
-    rejection, pools = closest.rejection, group.explanation.pools if group.explanation is not None else ()
-    tried = [pool for pool in pools if not pool.takes_no_part]
-    name = "" if all(pool.rejection == rejection for pool in tried) else closest.nodepool
-    taints = [str(p.rejection) for p in tried] if all(p.failed is PlacementGate.TAINTS for p in tried) else []
-    known = repr((closest.types_seen, closest.unseen_labels))
+    rejection, nearest, named = closest.rejection, closest.nearest, sorted(named_pools(group.first))
+    if closest.takes_no_part:
+        return closest.nodepool, closest.takes_no_part, *named
+    short = {shortage.resource for shortage in nearest.shortages} if nearest is not None else set[str]()
+    if closest.failed not in _ALIKE_FOR_MANY or (nearest is not None and not short <= nearest.unoffered):
+        return ()
+    explained = group.explanation.pools if group.explanation is not None else ()
+    pools = [pool for pool in explained if not pool.takes_no_part]
+    name = "" if all(pool.rejection == rejection for pool in pools) else closest.nodepool
+    taints = [str(p.rejection) for p in pools] if all(p.failed is PlacementGate.TAINTS for p in pools) else []
+    known = repr((closest.types_seen, closest.unseen_labels, named))
     if not isinstance(rejection, TypesExhausted):
         return name, repr(rejection), repr(closest.contradiction), known, *taints
     labels = repr((closest.label_costs, closest.clash, rejection.unmet_min_values))
