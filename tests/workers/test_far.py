@@ -210,7 +210,7 @@ def _stderr(capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_without_dask_a_message_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(WorkersError, match=r"a Dask cluster needs Dask here too: pip install 'karptui\[dask\]'"):
+    with pytest.raises(WorkersError, match=r"a Dask cluster needs Dask here too: install karptui with the extra dask"):
         workers_at("tcp://127.0.0.1:1")
 
 
