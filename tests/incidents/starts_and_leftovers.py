@@ -230,7 +230,7 @@ def two_budgets_while_a_node_starts(c: Cluster) -> None:
 @quiet(
     story="The drift of a large NodePool is under way since four hours; 30 of 44 nodes are left. Right now a node for other pods is starting, launched 35 seconds ago: Karpenter counts on its room, and begins no disruption against a node that is not initialized.",
     cause="drift continues as soon as the starting node is initialized.",
-    thread="kubernetes-sigs/karpenter#2441",
+    thread="kubernetes-sigs/karpenter#2984",
     must_not=[PENDING, "stuck", "nowhere", "no NodePool"],
 )
 def fine_drift_waits_for_a_starting_node(c: Cluster) -> None:
