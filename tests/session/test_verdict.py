@@ -303,7 +303,7 @@ def test_pods_of_several_workloads_that_require_the_same_missing_label_are_one_f
     texts = [sentence(f, NOW_NS, pending_reasons(view)) for f in findings if f.code is FindingCode.PENDING]
     assert len(texts) == 1 + (not is_folded)
     names = f"default/api-{{0,1}}, default/web-{{0,1}}{' and 1 more' * is_folded}"
-    reason = "pending 60m: general: its nodes have no label disk=fast"
+    reason = "pending for up to 60m: general: its nodes have no label disk=fast"
     assert texts[0] == f"{4 + is_folded} pods {names} {reason}"
 
 

@@ -78,6 +78,8 @@ def _pending(finding: ClusterFinding, now_ns: int, reasons: Reasons) -> str:
         return f"{pods} pending, the oldest{age}: {names}{refusal}"
     name = first_of(uncounted(finding.names if not finding.zones else finding.names[:1], finding.pods), NAMED)
     reason = reasons.get(finding.detail, "")
+    if age and len(finding.names) > 1 and not finding.zones:
+        age = f" for up to{age}"  # several workloads
     text = f"{f'{pods} ' if finding.pods > 1 else ''}{name} pending{age}{f': {reason}' if reason else ''}"
     volume = ""
     if finding.zones and reason and "volume" not in reason:
