@@ -227,7 +227,8 @@ def sort_items(
     by_key = sorted(range(len(items)), key=keys.__getitem__)
     without_value = [index for index in by_key if values[index] is None] if None in values else []
     with_value = [index for index in by_key if values[index] is not None] if without_value else by_key
-    order = sorted(with_value, key=values.__getitem__, reverse=sort.is_descending) + without_value
+    value_of: Callable[[int], Any] = values.__getitem__  # None is not among them
+    order = sorted(with_value, key=value_of, reverse=sort.is_descending) + without_value
     return [*map(items.__getitem__, order)], tuple(map(keys.__getitem__, order))
 
 
