@@ -260,7 +260,8 @@ def without_expected(case: VerdictCase, groups: Sequence[PendingLine]) -> list[P
         for name in (node, claim.name)
     }
     scaled_up = {key_of(event) for event in case.recent(SCALED_UP, kind="Pod", within_ns=SCALE_UP_NS)}
-    served = {group.owner for group in groups if not scaled_up.isdisjoint(group.pods)}
+    # Before they are analysed, pods of all workloads are one group without an owner.
+    served = {group.owner for group in groups if group.owner and not scaled_up.isdisjoint(group.pods)}
     return [
         group
         for group in groups

@@ -360,6 +360,15 @@ def test_the_cluster_autoscaler_is_named_if_it_serves_the_same_pods() -> None:
     assert FindingCode.TWO_AUTOSCALERS not in findings(events=[*scaled, *nominated[:0]])
 
 
+def test_pods_that_the_cluster_autoscaler_adds_a_node_for_are_no_finding_for_a_while() -> None:
+    event = an_event(name="s", about="Pod/shop/web-a", reason="TriggeredScaleUp", last_ns=NOW_NS)
+    of_one = replace(WEB, owner="Deployment/shop/web")
+    late = replace(of_one, since_ns=NOW_NS - 16 * MINUTE_NS)
+    all_pods = replace(WEB, name="", group="")
+    for waiting, is_found in ((of_one, False), (late, True), (all_pods, True)):
+        assert (FindingCode.PENDING in findings(events=[event], pending=[waiting])) is is_found
+
+
 def refusal(name: str, minutes: int, **given: Any) -> LaunchRefusal:
     usual: dict[str, Any] = {
         "nodepool": "batch",
