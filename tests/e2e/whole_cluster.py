@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -170,8 +171,7 @@ class WholeCluster:
         for wave in range(WAVES):
             self.client.create(DEPLOYMENTS, (app.deployment() for app in fleet.apps if app.wave == wave))
             wanted = {app.name: app.replicas for app in fleet.apps if app.wave <= wave}
-            # mypy has no type for a lambda with a value bound as its default.
-            self.until(lambda wanted=wanted: self._is_settled(wanted), f"the pods of wave {wave} run")  # type: ignore[misc]
+            self.until(partial(self._is_settled, wanted), f"the pods of wave {wave} run")
         self._let_simulate(fleet)
         for app in fleet.apps:
             self.client.request("PATCH", f"{DEPLOYMENTS}/{app.name}", {"spec": {"replicas": app.left}})

@@ -179,9 +179,9 @@ def _weight_tie(context: AdviceContext) -> Iterator[Finding]:
 )
 def _accelerator_untainted(context: AdviceContext) -> Iterator[Finding]:
     for index, pool in enumerate(context.tried_pools):
-        nodes, later = context.nodes_of(pool), context.tried_pools[index + 1 :]
+        nodes, later = () if pool.taints else context.nodes_of(pool), context.tried_pools[index + 1 :]
         idle = [(node, taker) for node in nodes if (taker := _taker(node, later, context)) is not None]
-        if pool.taints or len(idle) < _FEWEST_IDLE or 2 * len(idle) < len(nodes):
+        if len(idle) < _FEWEST_IDLE or 2 * len(idle) < len(nodes):
             continue
         cost, after = context.cost([node for node, _ in idle]), idle[0][1]
         weight = f"weight {pool.weight}" if pool.weight else "no weight"

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from karptui.verdict.finding import ClusterFinding
 
 _CONSOLIDATES: Final = frozenset({"MultiNodeConsolidation", "SingleNodeConsolidation"})
+_UNFORCED: Final = ", and no terminationGracePeriod forces it"
 _DRIFT_HELD: Final[Mapping[str, str]] = {
     "SIM_UNSCHEDULABLE": "the pods fit nowhere else",
-    "PDB_EXHAUSTED": "PodDisruptionBudgets allow no eviction, and no terminationGracePeriod forces it",
-    "PDB_MULTIPLE": "two PodDisruptionBudgets match the same pods, and no terminationGracePeriod forces it",
+    "PDB_EXHAUSTED": f"PodDisruptionBudgets allow no eviction{_UNFORCED}",
+    "PDB_MULTIPLE": f"two PodDisruptionBudgets match the same pods{_UNFORCED}",
     "NODE_DND": "the nodes have do-not-disrupt",
     "NOT_INITIALIZED": "the nodes are not initialized",
     "NODEPOOL_UNRESOLVED": "the NodePool does not exist",
@@ -243,12 +244,11 @@ def _drift(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
         why += f"; {counted(finding.others, 'other node')} blocked" if finding.others else ""
     if finding.detail == "PDB_EXHAUSTED" and finding.reasons:
         allow = verb(len(finding.reasons), "allows no eviction", "allow no eviction")
-        why = f"{of_kind('PodDisruptionBudget', finding.reasons)} {allow}, and no terminationGracePeriod forces it"
+        why = f"{of_kind('PodDisruptionBudget', finding.reasons)} {allow}{_UNFORCED}"
     if finding.detail == "PDB_MULTIPLE" and finding.reasons:
-        why = f"two PodDisruptionBudgets match the same pods ({first_of(finding.reasons, NAMED)})"
-        why += ", and no terminationGracePeriod forces it"
+        why = f"two PodDisruptionBudgets match the same pods ({first_of(finding.reasons, NAMED)}){_UNFORCED}"
     if finding.detail == "POD_DND":
-        why = f"do-not-disrupt on {first_of(finding.reasons, NAMED)} blocks it, and no terminationGracePeriod forces it"
+        why = f"do-not-disrupt on {first_of(finding.reasons, NAMED)} blocks it{_UNFORCED}"
     if len(finding.names) > 1:
         pool, pod, cause = finding.names
         return (
