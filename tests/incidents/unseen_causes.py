@@ -238,6 +238,7 @@ def webhook_of_an_old_karpenter(c: Cluster) -> None:
 )
 def node_group_of_karpenter_is_empty(c: Cluster) -> None:
     usual(c)
+    hosts = [add_node(c, "general", "m6i.xlarge", zone, age="5d") for zone in c.zones[:2]]
     gone = {pair.name for pair in c.system}
     c.objects = [
         item for item in c.objects
@@ -245,7 +246,6 @@ def node_group_of_karpenter_is_empty(c: Cluster) -> None:
         and not (item["kind"] == "Pod" and item["spec"].get("nodeName") in gone)
     ]  # fmt: skip
     c.nodes = [pair for pair in c.nodes if pair not in c.system]
-    hosts = [add_node(c, "general", "m6i.xlarge", zone, age="5d") for zone in c.zones[:2]]
     add_workload(c, "kube-dns/coredns", on=hosts, age="45m", cpu="100m", memory="70Mi")
     add_karpenter(c, pending=2, pending_since="45m", node_labels={"eks.amazonaws.com/nodegroup": "system"}, message=no_node({"node(s) didn't match Pod's node affinity/selector": 6}))  # fmt: skip
     waiting(c, "orders/checkout", 6, "40m", scheduled=True)
