@@ -131,6 +131,8 @@ def program(programs: list[Program], recording: Path, environment: dict[str, str
     if not programs:
         programs.append(karptui("--snapshot", str(recording), environment=environment))
         programs[0].wait("the nodes", is_nodes)
+        # Until every removal is simulated, rows may be sorted again: then the cursor leaves the first row.
+        programs[0].wait("the savings", lambda view: "held up to" in view.text)
     yield programs[0]
     programs[0].press("1")
     try:
