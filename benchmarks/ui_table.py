@@ -2,7 +2,8 @@
 
 Measures the time from a key until its change is rendered to terminal output with all escape sequences. A headless app
 writes nothing, so the compositor's update is rendered here as by Textual's driver. Use the CPU figures on a busy
-machine.
+machine. The last figures are the time to sort as many pods (benchmarks/pods.py), in the order of an API server's list,
+by columns of the real table.
 """
 
 from __future__ import annotations
@@ -14,15 +15,20 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pods
 from reference import print_reference
 from rich.console import RenderableType
 from textual._compositor import CompositorUpdate
 from textual.app import App, ComposeResult
 from textual.screen import Screen
 
+from karptui.decode.kinds import Kind
+from karptui.decode.stream import StreamDecoder
+from karptui.session.pods import PodEntry
 from karptui.session.throttle import keep_pauses_short
 from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.filters import parse_query
+from karptui.views.pods import TABLE as PODS
 from karptui.views.row import Bar, Cell, Tone
 from karptui.views.table import Sort, TableSpec, build_rows
 from karptui.widgets.row_table.table import RowTable
@@ -150,7 +156,25 @@ async def main(count: int) -> None:
             lambda: table.set_rows(build_rows(SPEC, items, query=query, now_ns=0), Sort("name")),
             10,
         )
+    medians |= sort_pods(count)
     print_reference(**medians)
+
+
+def sort_pods(count: int) -> dict[str, float]:
+    """Print and return the median processor time to sort pods by some columns, in seconds."""
+    stream, medians = StreamDecoder(Kind.POD), dict[str, float]()
+    decoded = [pod for page in pods.pages(count) for pod in stream.page(page).items]
+    entries = sorted((PodEntry(pod.key, pod) for pod in decoded), key=lambda entry: entry.key)
+    for column in ("name", "node", "owner", "cpu", "age"):
+        spent: list[float] = []
+        for _ in range(5):
+            began = time.process_time()
+            build_rows(PODS, entries, sort=Sort(column), now_ns=0)
+            spent.append(time.process_time() - began)
+        title, median = f"sort pods by {column}", statistics.median(spent)
+        print(f"{title:<34} {median * 1000:14.1f} ms")
+        medians[title.replace(" ", "_")] = median
+    return medians
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def find_pod(view: ClusterView, name: str, namespace: str) -> Pod:
 
 def _explained_without_turn(view: ClusterView, pod: Pod, loaded: Loaded) -> Explained:
     node = view.node_of(pod.node_name)
-    entry = view.pod_entry(pod.key) or PodEntry(pod, node.pool if node is not None else "")
+    entry = view.pod_entry(pod.key) or PodEntry(pod.key, pod, node.pool if node is not None else "")
     values = {"pod": pod.key, "turn": "bound" if pod.node_name else "ended", **PODS.values(entry, loaded.now_ns)}
     sentence = pod_sentence(entry, loaded.now_ns)
     ended = "has ended" if pod.is_terminal else f"is not pending: it is on {clean(pod.node_name)}"

@@ -205,7 +205,7 @@ class ClusterView:
         owners, used = self._owners, self.live_usage.pods
         predicates = _predicates(self.state.pdbs)
         return tuple(
-            PodEntry(pod, pool, owners.of(pod), used.get(key), _kept_by(pod, predicates))
+            PodEntry(key, pod, pool, owners.of(pod), used.get(key), _kept_by(pod, predicates))
             for key, pod in self.state.pods_on(node_name).items()
         )
 
@@ -324,7 +324,7 @@ class ClusterView:
             ):
                 entries[key] = entry
             else:
-                entries[key] = PodEntry(pod, pool, owners.of(pod), used.get(key), kept_by)
+                entries[key] = PodEntry(key, pod, pool, owners.of(pod), used.get(key), kept_by)
         self._before = self._before._replace(pods=_NO_PODS)
         return _PodTable(entries, tuple(entries.values()), pdbs)
 

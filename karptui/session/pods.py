@@ -73,6 +73,8 @@ OWNER_WORDS: Final = {
 class PodEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A pod and the NodePool of its node."""
 
+    key: str
+    """``namespace/name``."""
     pod: Pod
     pool: str = ""
     """Empty while it is not bound, or bound to a node that Karpenter does not manage."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from functools import partial
+from operator import attrgetter
 from typing import Final
 
 from karptui.decode.kinds import Kind
@@ -25,7 +26,6 @@ from karptui.views.column import (
     NumberHeading,
     Value,
     Words,
-    natural_key,
     text_column,
 )
 from karptui.views.instants import age_column, in_text, instant_value, seconds_of, seconds_until
@@ -332,7 +332,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
             "node", "NODE", "Its node; in brackets if the node does not exist.", 15, 48, drop_order=6, is_name=True
         ),
         _node,
-        lambda entry: natural_key(entry.node_name) if entry.node_name else None,
+        attrgetter("node_name"),
         values=Value("node", lambda entry, _: entry.node_name or None, str | None),
         filters=Field(FieldKind.TEXT, lambda entry, _: (entry.node_name, short_name(entry.node_name)), "node"),
     ),

@@ -105,6 +105,7 @@ def parse_duration(text: str) -> float:
 
 
 SortKey: TypeAlias = float | str | tuple[float | str, ...] | None
+"""Texts alone are ordered as ``natural_keys`` does."""
 Schema: TypeAlias = Any
 """A type, such as ``int | None``, or JSON Schema; types may be part of it."""
 NOTHING: Final = ("", Tone.NORMAL)
@@ -189,7 +190,7 @@ class Column(msgspec.Struct, Generic[ItemT], frozen=True):
     cell: Callable[[ItemT, int], Cell]
     """From an item and now (nanoseconds since the epoch) to the cell."""
     sort: Callable[[ItemT], SortKey]
-    """The item's place among the others; None sorts last in both directions."""
+    """The item's place among the others; None and an empty text sort last in both directions."""
     sort_at: Callable[[ItemT, int], SortKey] | None = None
     """The same for a place that changes with time; goes before ``sort``."""
     values: Values[ItemT] = ()
@@ -370,16 +371,39 @@ def one_of(*options: str) -> Schema:
     return {"enum": list(map(str, options))}
 
 
-_DIGITS: Final = re.compile(r"(\d+)")
+_NUMBER: Final = re.compile(r"\d+")
 
 
-def natural_key(text: str) -> tuple[float | str, ...]:
-    """Return a sort key that orders ``node-9`` before ``node-10``.
+def natural_key(text: str) -> str:
+    """Return a sort key that orders ``node-9`` before ``node-10``, and ``node`` before both."""
+    return _NUMBER.sub(_number_key, text)
 
-    Text and numbers alternate, so keys always compare.
+
+def _number_key(match: re.Match[str]) -> str:
+    digits = match[0].lstrip("0")
+    return f"\0{chr(ord('0') + min(len(digits), 999))}{digits}"
+
+
+def natural_keys(texts: Iterable[str | None]) -> list[str | None]:
+    """Return the natural keys of many texts, and None for those that are missing or empty.
+
+    Digits within a last part such as ``x2k9p`` are no number: a table has as many of them as pods.
     """
-    parts = _DIGITS.split(text)
-    return tuple(float(part) if index % 2 else part for index, part in enumerate(parts))
+    known: dict[str | None, str | None] = {None: None, "": None}
+    keys: list[str | None] = []
+    for text in texts:
+        if text not in known:
+            assert text is not None
+            head, dash, tail = text.rpartition("-")
+            stem = tail.rstrip("0123456789")
+            if dash and tail.isalnum() and (stem == tail or (stem and not stem.isalpha())):
+                if head not in known:
+                    known[head] = natural_key(head)
+                keys.append(f"{known[head] or ''}-{tail}")
+                continue
+            known[text] = natural_key(text)
+        keys.append(known[text])
+    return keys
 
 
 def filter_help(heading: Heading) -> str:
@@ -420,8 +444,7 @@ def text_column(
         filters = Field[ItemT](FieldKind.TEXT, lambda item, _: read(item), filter_help(heading))
     values = values or named(json, read, str, heading)
     values = values or named(or_null, lambda item: read(item) or None, str | None, heading)
-    place = sort or (lambda item: natural_key(read(item)) if read(item) else None)
-    return Column(heading, cell, place, values=values, filters=filters, words=words)
+    return Column(heading, cell, sort or read, values=values, filters=filters, words=words)
 
 
 def count_column(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Final
 
 from karptui.aws.money import per_hour_text
@@ -18,7 +19,6 @@ from karptui.views.column import (
     Value,
     amount_column,
     count_column,
-    natural_key,
     one_of,
     records,
 )
@@ -64,7 +64,7 @@ def dollars_table(grouping: str = "namespace") -> TableSpec[Payer]:
         Heading("name", title, "Owner of the pods; idle and DaemonSets are extra rows.", min_width=12, max_width=60,
                 is_name=True),
         lambda payer, _: Cell(payer_text(payer), Tone.NORMAL if payer.part is Part.PODS else Tone.MUTED),
-        lambda payer: natural_key(payer.name) if payer.name else None,
+        attrgetter("name"),
         values=(
             Value("part", lambda payer, _: str(payer.part), one_of(*Part), "pods, DaemonSets or idle."),
             Value("name", lambda payer, _: payer.name or None, str | None, "Namespace, owner or value of the label."),

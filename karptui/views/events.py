@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import tzinfo
+from operator import attrgetter
 from typing import Final
 
 from karptui.kube.objects import Condition
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, instant_text
 from karptui.session.events import DELETED, EventEntry
-from karptui.views.column import INSTANT_OR_NULL, Column, Field, FieldKind, Heading, NumberHeading, Value, natural_key
+from karptui.views.column import INSTANT_OR_NULL, Column, Field, FieldKind, Heading, NumberHeading, Value
 from karptui.views.instants import instant_value, seconds_since
 from karptui.views.row import NOT_AVAILABLE, TONE_RANKS, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, clean_lines, short_name
@@ -138,7 +139,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
     Column(
         Heading("name", "OBJECT", "Its object.", 16, 48, is_name=True),
         lambda entry, _: text_cell(entry.object_key, Tone.STRONG, short=short_name(entry.object_key)),
-        lambda entry: natural_key(entry.object_key),
+        attrgetter("object_key"),
         values=Value("object", lambda entry, _: entry.object_key, str, "namespace/name, or the name alone."),
         filters={
             "object": Field(

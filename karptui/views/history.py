@@ -21,7 +21,6 @@ from karptui.views.column import (
     NumberHeading,
     Value,
     filter_help,
-    natural_key,
     number_heading,
     records,
     text_column,
@@ -126,7 +125,6 @@ TABLE: Final[TableSpec[HistoryStep]] = TableSpec(
         text_column(
             Heading("pool", "POOL", "The NodePool; a dash is the whole cluster.", 6, 32),
             pool_text,
-            sort=lambda step: natural_key(pool_text(step)),
             values=Value(
                 "pool",
                 lambda step, _: step.pool,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Final
 
 from karptui.karpenter.do_not_disrupt import ProtectionKind
@@ -120,7 +121,7 @@ def _priority_words(entry: PodEntry, _: int) -> tuple[str, Tone]:
 COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
     text_column(
         Heading("name", "NAME", "The pod.", 18, 63, is_name=True),
-        lambda entry: entry.pod.name,
+        attrgetter("pod.name"),
         tone=lambda _: Tone.STRONG,
         json="name",
     ),
@@ -175,7 +176,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
     ),
     text_column(
         Heading("node", "NODE", "The node it is bound to.", 14, 48, drop_order=3, is_name=True),
-        lambda entry: entry.pod.node_name,
+        attrgetter("pod.node_name"),
         short=lambda entry: short_name(entry.pod.node_name),
         or_null="node",
         filters=Field(FieldKind.TEXT, lambda entry, _: (entry.pod.node_name, short_name(entry.pod.node_name)), "node"),
@@ -243,7 +244,7 @@ TABLE: Final[TableSpec[PodEntry]] = TableSpec(
     columns=COLUMNS,
     text=_text,
     labels=lambda entry: entry.pod.labels,
-    key=lambda entry: entry.pod.key,
+    key=attrgetter("key"),
     default_sort=Sort("name"),
     is_notable=lambda entry, now_ns: pod_status(entry)[1] in (Tone.FAULT, Tone.WARNING) or entry.keeps_node(now_ns),
 )

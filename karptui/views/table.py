@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, overload
 
 import msgspec
 
-from karptui.views.column import Column, Field, Heading, ItemT, SortKey, Value, in_published_order, plain
+from karptui.views.column import Column, Field, Heading, ItemT, Value, in_published_order, natural_keys, plain
 from karptui.views.filters import EVERYTHING, Query, Subject, compile_query
 from karptui.views.row import Pieces, Row, Tone
 from karptui.views.sanitize import clean
@@ -222,7 +222,9 @@ def sort_items(
         sort = spec.default_sort
         column = spec.column(sort.column_id)
     value, value_at = column.sort, column.sort_at
-    values: list[SortKey] = [*map(value, items)] if value_at is None else [value_at(item, now_ns) for item in items]
+    values: list[Any] = [*map(value, items)] if value_at is None else [value_at(item, now_ns) for item in items]
+    if isinstance(next((value for value in values if value is not None), None), str):
+        values = natural_keys(values)
     keys = [*map(spec.key, items)]
     by_key = sorted(range(len(items)), key=keys.__getitem__)
     without_value = [index for index in by_key if values[index] is None] if None in values else []

@@ -18,9 +18,10 @@ MINUTE_NS = 60_000_000_000
 
 
 def pods(count: int = 4) -> tuple[PodEntry, ...]:
+    names = [("shop" if at % 2 else "bank", f"web-{at}") for at in range(count)]
     return tuple(
-        PodEntry(a_pod(name=f"web-{at}", namespace="shop" if at % 2 else "bank", created_ns=NOW_NS - at * MINUTE_NS))
-        for at in range(count)
+        PodEntry(f"{namespace}/{name}", a_pod(name=name, namespace=namespace, created_ns=NOW_NS - at * MINUTE_NS))
+        for at, (namespace, name) in enumerate(names)
     )
 
 

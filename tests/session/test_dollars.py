@@ -24,7 +24,7 @@ def entry(name: str, price: float | None, cpu: str = "4", memory: str = "16Gi", 
 def pod(name: str, node: str, cpu: str = "1", memory: str = "1Gi", **more: object) -> PodEntry:
     namespace = str(more.pop("namespace", "web"))
     result = a_pod(name=name, node=node, cpu=cpu, memory=memory, namespace=namespace, **more)  # type: ignore[arg-type]
-    return PodEntry(result, made_by=PodOwner("Deployment", name[:3]))
+    return PodEntry(result.key, result, made_by=PodOwner("Deployment", name[:3]))
 
 
 def by_name(dollars: Dollars) -> dict[str, Payer]:
@@ -106,14 +106,14 @@ def test_nothing_is_idle_if_requests_exceed_the_capacity() -> None:
 def test_daemonsets_and_static_pods_are_separate_in_every_grouping() -> None:
     static = a_pod(name="proxy", node="n", cpu="1", memory="4Gi", annotations={"kubernetes.io/config.mirror": "x"})
     for grouping in ("namespace", "owner", "label=app"):
-        entries = [pod("agent", "n", "1", "4Gi", daemonset="agent"), PodEntry(static)]
+        entries = [pod("agent", "n", "1", "4Gi", daemonset="agent"), PodEntry(static.key, static)]
         dollars = dollars_of([entry("n", 1.0)], entries, grouping)
         assert [payer.part for payer in dollars.payers] == [Part.DAEMONSETS, Part.IDLE]
         assert dollars.payers[0].per_hour == pytest.approx(0.5)
 
 
 def test_owners_are_named_with_kind_and_namespace_and_bare_pods_alone() -> None:
-    bare = PodEntry(a_pod(name="shell", namespace="ops", node="n"))
+    bare = PodEntry("ops/shell", a_pod(name="shell", namespace="ops", node="n"))
     dollars = dollars_of([entry("n", 1.0)], [pod("web-1", "n"), bare], "owner")
     assert [payer.name for payer in dollars.payers[:2]] == ["Deployment/web/web", "Pod/ops/shell"]
 

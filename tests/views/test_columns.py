@@ -11,6 +11,8 @@ from types import ModuleType
 from typing import Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from karptui.cli.main import main
@@ -18,7 +20,16 @@ from karptui.cli.parser import LISTS
 from karptui.views.advice import OBJECTS_TABLE as ADVICE_OBJECTS
 from karptui.views.blockers.columns import TABLE as BLOCKERS
 from karptui.views.blockers.trials import TABLE as BLOCKER_REMEDIES
-from karptui.views.column import Column, Heading, Value, in_published_order, row_schema, text_column
+from karptui.views.column import (
+    Column,
+    Heading,
+    Value,
+    in_published_order,
+    natural_key,
+    natural_keys,
+    row_schema,
+    text_column,
+)
 from karptui.views.drill import TABLE as DRILL
 from karptui.views.forward.columns import TABLE as FORWARD
 from karptui.views.headroom import POOLS_TABLE as HEADROOM_POOLS
@@ -163,3 +174,21 @@ def test_texts_are_sorted_by_their_numbers_and_empty_ones_are_last(is_descending
     assert list(rows.items) == (["node-10", "node-9", ""] if is_descending else ["node-9", "node-10", ""])
     assert [row["name"] for row in rows.values()][-1] is None
     assert column.every_filter()["name"].help == "its name"
+
+
+@given(st.lists(st.from_regex(r"[a-c]{0,2}(-?0{0,2}[0-9]{1,12}\.?|-[a-c]{1,2})*", fullmatch=True), max_size=8))
+def test_texts_are_sorted_by_their_words_and_numbers(texts: list[str]) -> None:
+    def words_and_numbers(text: str) -> tuple[int | str, ...]:
+        return tuple(int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", text))
+
+    assert sorted(texts, key=natural_key) == sorted(texts, key=words_and_numbers)
+    assert natural_keys(texts) == [natural_key(text) or None for text in texts]
+
+
+def test_the_random_part_of_a_pod_name_has_no_numbers() -> None:
+    names = ["shard-10-6d9-2xk9z", "shard-9-6d9-x2k9p", "shard-9-6d9-x10ab", "web-10", "web-9", "", None]
+    keys = natural_keys(names)
+    assert [name for _, name in sorted(zip(keys[:5], names[:5], strict=True))] == [
+        "shard-9-6d9-x10ab", "shard-9-6d9-x2k9p", "shard-10-6d9-2xk9z", "web-9", "web-10"
+    ]  # fmt: skip
+    assert keys[5:] == [None, None]

@@ -28,7 +28,8 @@ from tests.ui.fleet import MINUTE, NOW_NS, a_fleet, status, view_of
 def entry(template: dict[str, Any] | None = None, **given: Any) -> PodEntry:
     podtemplate = PodTemplate(**({"namespace": "web"} | (template or {})))
     document: dict[str, Any] = {"name": "p", "template": podtemplate, "phase": "Running", "node_name": "n1"}
-    return PodEntry(Pod(**(document | given)), "general")
+    pod = Pod(**(document | given))
+    return PodEntry(pod.key, pod, "general")
 
 
 @pytest.mark.parametrize(("pod", "text", "tone"), [
@@ -188,7 +189,7 @@ def test_a_pod_as_text() -> None:
     )
     assert explained("trino-worker-1").startswith("Unschedulable 14m: 0/11 nodes are available")
     assert explained("aws-node-08x").endswith("ends with its node")
-    lone = PodEntry(entry().pod)
+    lone = PodEntry(entry().key, entry().pod)
     assert text_of(explain_pod(lone, NOW_NS)) == "Running · on n1 · requests nothing"
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from karptui.views.column import Column, Field, FieldKind, Heading, natural_key
+from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.filters import parse_query
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Row, Tone, text_cell
 from karptui.views.table import Sort, TableSpec, build_rows
@@ -20,7 +20,7 @@ class Thing:
 SPEC: TableSpec[Thing] = TableSpec(
     noun="things",
     columns=(
-        Column(Heading("name", "NAME"), lambda thing, _: text_cell(thing.name), lambda thing: natural_key(thing.name)),
+        Column(Heading("name", "NAME"), lambda thing, _: text_cell(thing.name), lambda thing: thing.name),
         Column(
             Heading("size", "SIZE"),
             lambda thing, _: Cell(str(thing.size)),

@@ -82,7 +82,8 @@ class TestPods:
     @staticmethod
     def a_pod(**template: Any) -> PodEntry:
         podtemplate = PodTemplate(**({"namespace": "web", "requests": amounts(**{"nvidia.com/gpu": "2"})} | template))
-        return PodEntry(Pod(name="p", template=podtemplate, node_name="n1", created_ns=NOW_NS - HOUR), "general")
+        pod = Pod(name="p", template=podtemplate, node_name="n1", created_ns=NOW_NS - HOUR)
+        return PodEntry(pod.key, pod, "general")
 
     def test_hidden_columns_that_the_text_does_not_mention(self) -> None:
         owners = (OwnerReference("apps/v1", "DaemonSet", "cni", controller=True),)

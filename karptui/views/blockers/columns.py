@@ -20,7 +20,6 @@ from karptui.views.column import (
     SortKey,
     Words,
     cell_words,
-    natural_key,
 )
 from karptui.views.prices import money_cell
 from karptui.views.row import COMPUTING, NOT_APPLICABLE, NOT_AVAILABLE, ZERO, Cell, Tone, text_cell
@@ -262,7 +261,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         _on_blockers(
             lambda entry, _: text_cell(entry.object_name, short=entry.object_name.rpartition("/")[2]), _group_object
         ),
-        _sort(lambda entry: natural_key(entry.object_name)),
+        _sort(lambda entry: entry.object_name),
         filters={
             "object": _text_field(lambda entry: entry.object_name, "pod, node or NodePool"),
             "ns": _text_field(lambda entry: entry.namespace, "namespace of the pod"),
@@ -273,7 +272,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         _on_blockers(
             lambda entry, _: text_cell(entry.blocker.node_name, short=short_name(entry.blocker.node_name)), _group_nodes
         ),
-        _sort(lambda entry: natural_key(entry.blocker.node_name)),
+        _sort(lambda entry: entry.blocker.node_name),
         filters={
             "node": _text_field(lambda entry: entry.blocker.node_name, "node"),
             "pool": _text_field(lambda entry: entry.blocker.pool_name, "NodePool"),

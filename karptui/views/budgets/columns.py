@@ -170,7 +170,7 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         Heading("name", "POOL", "The NodePool.", 7, 30),
         lambda entry: entry.pool.name,
         tone=lambda _: Tone.STRONG,
-        sort=lambda entry: (*natural_key(entry.pool.name), entry.reason),
+        sort=lambda entry: (natural_key(entry.pool.name), entry.reason),
         json="pool",
         filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool.name, "NodePool")},
     ),

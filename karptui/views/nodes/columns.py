@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -18,7 +19,6 @@ from karptui.views.column import (
     NumberHeading,
     Value,
     Words,
-    natural_key,
     text_column,
 )
 from karptui.views.instants import age_column, seconds_since, seconds_until
@@ -58,7 +58,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     Column(
         Heading("name", "NAME", "The node, or in brackets a NodeClaim that has no node yet.", 14, 63, is_name=True),
         name_cell,
-        lambda entry: natural_key(entry.name),
+        attrgetter("name"),
         values=(
             Value("name", lambda entry, _: entry.name, str, "Of the node; of a NodeClaim without a node, the claim's."),
             Value(

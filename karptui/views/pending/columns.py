@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, Final
 
 from karptui.kube import resources
@@ -14,7 +15,7 @@ from karptui.pending.messages import PodMessage
 from karptui.provisioning.explain import PoolExplanation
 from karptui.provisioning.nearest import furthest
 from karptui.session.pending_report import PendingEntry
-from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value, count_column, natural_key
+from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value, count_column
 from karptui.views.instants import age_column
 from karptui.views.pending.disagreements import disagreement_short, disagreement_text
 from karptui.views.pending.rejections import miss_text, refusal_counts
@@ -92,7 +93,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
     Column(
         Heading("pods", "PODS", "Pods pending for the same reason, under one name.", 20, 56, is_name=True),
         lambda entry, _: Cell(clean(entry.group.name), Tone.STRONG),
-        lambda entry: natural_key(entry.group.name),
+        attrgetter("group.name"),
         values=(
             Value(
                 "name",

@@ -244,7 +244,7 @@ DAEMONSETS: Final[TableSpec[DaemonRow]] = TableSpec(
             Heading("name", "DAEMONSET", "Namespace and name.", 12, 48),
             lambda row: row.daemonset.key,
             tone=lambda row: Tone.DAEMON if row.is_carried else Tone.MUTED,
-            sort=lambda row: (not row.is_carried, *natural_key(row.daemonset.key)),
+            sort=lambda row: (not row.is_carried, natural_key(row.daemonset.key)),
             json="name",
             filters={
                 "name": Field(FieldKind.TEXT, lambda row, _: row.daemonset.key, "namespace/name"),
