@@ -396,7 +396,7 @@ def natural_keys(texts: Iterable[str | None]) -> list[str | None]:
             assert text is not None
             head, dash, tail = text.rpartition("-")
             stem = tail.rstrip("0123456789")
-            if dash and tail.isalnum() and (stem == tail or (stem and not stem.isalpha())):
+            if dash and tail.isalnum() and stem and (stem == tail or not stem.isalpha()):
                 if head not in known:
                     known[head] = natural_key(head)
                 keys.append(f"{known[head] or ''}-{tail}")

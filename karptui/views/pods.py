@@ -144,14 +144,14 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
     amount_column(
         NumberHeading("cpu", "CPU", "Cpu requested.", 5),
         FieldKind.CPU,
-        lambda entry: entry.cpu_millis,
+        attrgetter("cpu_millis"),
         "cpu_millis",
         "Effective requests.",
     ),
     amount_column(
         NumberHeading("mem", "MEM", "Memory requested.", 6),
         FieldKind.BYTES,
-        lambda entry: entry.memory_bytes,
+        attrgetter("memory_bytes"),
         "mem_bytes",
     ),
     used_column(
@@ -228,7 +228,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
     ),
     age_column(
         Heading("age", "AGE", "Since it was created.", is_right_aligned=True, drop_order=1),
-        lambda entry: entry.pod.created_ns,
+        attrgetter("pod.created_ns"),
         words_place=4,
     ),
 )
