@@ -5,7 +5,7 @@ Rules: ``pkg/controllers/provisioning/scheduling/topology.go``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from karptui.kube.pod import Pod
 from karptui.kube.taints import Taint
@@ -74,7 +74,10 @@ class Topology:
     def _inverse_group(self, spec: TopologySpec) -> TopologyGroup:
         group = self._inverse.get(spec.identity)
         if group is None:
-            group = TopologyGroup(spec, {} if _is_host(spec) else dict.fromkeys(self._universe_of(spec), 0))
+            known: Iterable[str] = ()
+            if not _is_host(spec):
+                known = self._registered(self._running.count(spec)) if self._is_scheduler else self._universe_of(spec)
+            group = TopologyGroup(spec, dict.fromkeys(known, 0))
             self._inverse[spec.identity] = group
             self._inverse_list.append(group)
         return group

@@ -34,6 +34,10 @@ def unmanaged(name: str, **fields: Any) -> Any:
 ONE, TWO = unmanaged("node-1"), unmanaged("node-2")
 REPELLING = unmanaged("node-1", taints=[Taint("old", PREFER_NO_SCHEDULE)])
 APART: dict[str, Any] = {"pod_anti_affinity": (PodAffinityTerm(topology_key=HOSTNAME, label_selector=WEB),)}
+APART_BY_ZONE: dict[str, Any] = {
+    "labels": {"app": "web"},
+    "pod_anti_affinity": (PodAffinityTerm(topology_key=ZONE, label_selector=WEB),),
+}
 ZONES_A_B = tuple(NodeSelectorTerm((a_requirement(ZONE, "In", f"us-east-1{letter}"),)) for letter in "ab")
 
 
@@ -66,6 +70,13 @@ ZONES = {**dict.fromkeys("abdefg", "us-east-1a"), **dict.fromkeys("ch", "us-east
             [a_pod(name="new", cpu="500m", memory="500Mi")],
             ["node-2"],
         ),
+        # Anti-affinity excludes only the zones that have a matching pod.
+        (
+            [ONE, unmanaged("node-2", zone="us-east-1b")],
+            [a_pod(name="old", node="node-1", cpu="100m", **APART_BY_ZONE)],
+            [a_pod(name=f"p{i}", cpu="100m", **APART_BY_ZONE) for i in range(2)],
+            ["", "node-2"],
+        ),
         # Unlike Karpenter, kube-scheduler does not count zones that only NodePools could add.
         (
             [unmanaged("node-1", zone="us-east-1a")],
@@ -88,7 +99,14 @@ ZONES = {**dict.fromkeys("abdefg", "us-east-1a"), **dict.fromkeys("ch", "us-east
     ],
     ids=[
         *("each sees those before", "deleted", "repels", "avoided", "apart", "zone a", "zone b", "no zone"),
-        *("another is preferred", "preferred", "the emptier", "change of balance", "zones that have nodes"),
+        *(
+            "another is preferred",
+            "preferred",
+            "the emptier",
+            "change of balance",
+            "apart by zone",
+            "zones that have nodes",
+        ),
         *("spread by default", "spread by default over zones as well as hosts"),
     ],
 )
