@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from karptui.disruption.launch_price import ReckonedPrices
+from karptui.disruption.static_drift import template_types
 from karptui.forward.calendar import Agenda, Calendar
 from karptui.forward.durations import Durations, joined_since
 from karptui.forward.observation import Observation
@@ -71,7 +72,8 @@ def order_of(claim: NewClaim) -> LaunchOrder:
 
 def template_order(pool: NodePool, book: ReckonedPrices) -> LaunchOrder:
     """Return the order of a static NodePool's node, from its template."""
-    return LaunchOrder(pool, tuple(book.types.values()), template_requirements(pool), {})
+    types = [book.types[name] for name in template_types(pool, book)[0]]
+    return LaunchOrder(pool, types, template_requirements(pool), {})
 
 
 def order_again(claim: NodeClaim, pool: NodePool, types: Iterable[InstanceType], rules: Rules) -> LaunchOrder:

@@ -285,6 +285,7 @@ class Play:
     def _offer_again(self) -> None:
         self.observation.offer_again()
         self._books = self.observation.fleet().books
+        self._static.look_again()
         self._provisioning.look_again()
         self._agenda.wake()
 

@@ -80,6 +80,10 @@ class StaticPools:
         if pools:
             self._agenda.note(StepKind.PROVISION, claims=tuple(template_json(pool) for pool in pools))
 
+    def look_again(self) -> None:
+        """Compare nodes and replicas again, although no NodeClaim has changed."""
+        self._seen = -1
+
     def missing(self) -> list[tuple[NodePool, int]]:
         """Return the number of missing nodes by NodePool; nothing if no NodeClaim has changed."""
         results: list[tuple[NodePool, int]] = []

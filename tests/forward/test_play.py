@@ -96,6 +96,19 @@ def test_reckoned_savings_of_a_static_replacement_are_not_on_the_screen() -> Non
     assert "$" not in step_text(replaced)
 
 
+def test_a_static_nodepool_launches_only_types_of_its_template_and_refused_offerings_later() -> None:
+    pool = a_nodepool(budgets=(), replicas=1, requirements=(a_requirement(INSTANCE_TYPE, "In", "m5.2xlarge"),))
+    small, large = TYPES
+    refused = replace(
+        large,
+        offerings=tuple(replace(o, is_available=False, error_code=UNFULFILLABLE) for o in large.offerings),
+    )
+    until_ns = NOW_NS + 2 * MINUTE_NS
+    forecast = forward(a_world(nodepools=[pool]), (small, refused), STATIC, NOW_NS, refused_until_ns=until_ns)
+    assert [step.at_ns for step in steps(forecast, StepKind.PROVISION)] == [until_ns]
+    assert (forecast.end.nodes, forecast.end.price_per_hour) == (1, 0.4)
+
+
 def test_unknown_prices_are_null_in_json_and_not_among_the_assumptions() -> None:
     objects = a_world(a_pair("node-1", conditions=("Consolidatable",)))
     free = tuple(
