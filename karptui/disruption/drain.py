@@ -118,6 +118,25 @@ def drain_state(fleet: Fleet, node: StateNode) -> DrainState:
     )
 
 
+def is_stalled(fleet: Fleet, drain: DrainState) -> bool:
+    """Return whether a drain has made no progress for long, although no known blocker holds its pods."""
+    if drain.stage is DrainStage.DRAINING:
+        is_idle = any(_is_unevictable(fleet, waiting) for waiting in drain.holders)
+    else:
+        is_idle = drain.stage in (DrainStage.VOLUMES, DrainStage.INSTANCE)
+    return is_idle and drain.is_long(fleet.now_ns)
+
+
+def _is_unevictable(fleet: Fleet, waiting: WaitingPod) -> bool:
+    """Return whether a pod's eviction must have failed for long: it may be evicted, and not only since a moment."""
+    pod = waiting.pod
+    if waiting.hold is not Hold.EVICTED_NOW or fleet.pods.protection(pod).value:
+        return False
+    budgets = fleet.pods.limits.matching(pod)
+    since_ns = (pod.created_ns, pod.scheduled_ns, *(budget.allowed_since_ns or fleet.now_ns for budget in budgets))
+    return fleet.now_ns - max(since_ns) >= LONG_NS
+
+
 class _NoCondition(msgspec.Struct, frozen=True):
     reason: str = ""
 

@@ -15,14 +15,14 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
+from karptui.disruption.drain import DrainState, Hold, WaitingPod, drain_state, is_stalled, waiting_pods
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.termination import deadline_of
 from karptui.forward.calendar import Agenda, Calendar, Turn
 from karptui.forward.durations import Durations
 from karptui.forward.result import StepKind
 from karptui.forward.world import World
-from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclaim import DrainStage, NodeClaim
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 
@@ -54,6 +54,23 @@ class Drains:
         """When the eviction of a pod was first refused."""
         self._tries: dict[str, int] = {}
         """When it is tried again, since the PodDisruptionBudget allows it."""
+        self.stalled: dict[str, DrainState] = {}
+        """Drains that make no progress now, by node; they stay so until a deadline ends them."""
+        self._idle: set[str] = set()
+        """Their NodeClaims."""
+
+    def expect_stalled(self) -> None:
+        """Enter which drains make no progress, and when their deadlines end that."""
+        fleet = self._fleet()
+        for state in fleet.nodes:
+            if state.claim is None or not state.claim.is_deleting:
+                continue
+            drain = drain_state(fleet, state)
+            if is_stalled(fleet, drain):
+                self.stalled[state.name] = drain
+                self._idle.add(state.claim.name)
+                if (end_ns := forced_end(drain, fleet.now_ns)) is not None:
+                    self._agenda.at(end_ns + 1, partial(self._idle.discard, state.claim.name))
 
     def advance(self) -> None:
         """Evict what may be evicted now from every node that goes."""
@@ -82,7 +99,7 @@ class Drains:
 
     def _may_advance(self, claim: NodeClaim) -> bool:
         """Return whether a drain may be further than when it was last looked at."""
-        if claim.name in self._ending:
+        if claim.name in self._ending or claim.name in self._idle:
             return False
         seen_before = self._seen.get(claim.name)
         if seen_before is None or seen_before[:2] != self._versions(claim):
@@ -173,6 +190,13 @@ class Drains:
         node = self._world.node_of(claim)
         self._world.remove_claim(name, self._agenda.now_ns)
         self._agenda.note(StepKind.DRAIN, nodes=(node.name if node is not None else name,))
+
+
+def forced_end(drain: DrainState, now_ns: int) -> int | None:
+    """Return when a deadline makes a drain go on that makes no progress; None if it never does."""
+    if drain.deadline is None or drain.stage is DrainStage.INSTANCE or drain.deadline.at_ns <= now_ns:
+        return None
+    return min((pod.forced_ns for pod in drain.holders if pod.forced_ns is not None), default=drain.deadline.at_ns)
 
 
 _RETRY_NS: Final = 5 * NS_PER_SECOND

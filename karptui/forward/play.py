@@ -11,6 +11,7 @@ import msgspec
 
 from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.candidate import LIKELIEST, Chance
+from karptui.disruption.drain import DrainState
 from karptui.disruption.launch_price import ReckonedPrices, pool_costs, unpriced_claims
 from karptui.disruption.repair import tolerated_until
 from karptui.forward.calendar import Agenda, Calendar, Turn
@@ -252,6 +253,11 @@ class Play:
         """The instant that is played."""
         return self._agenda.now_ns
 
+    @property
+    def stalled(self) -> Mapping[str, DrainState]:
+        """Drains that make no progress at the start, by node."""
+        return self._drains.stalled
+
     def delete_node(self, name: str) -> None:
         """Delete a node of Karpenter as a user does; ignore other nodes."""
         node = self.world.nodes.get(name)
@@ -271,6 +277,7 @@ class Play:
             self._calendar.expect_expiry(claim)
             self._calendar.expect_consolidatable(claim)
             self._launches.expect_ready(claim)
+        self._drains.expect_stalled()
         self._pods.begin(self._drains.pod_gone)
         predicates = self.observation.fleet().pods
         for pod in self.world.pods.values():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -11,8 +12,10 @@ import msgspec
 from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.codes import CODES, RANKS, Blocker
+from karptui.disruption.drain import DrainState
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.removal import assumed_seconds
+from karptui.forward.draining import forced_end
 from karptui.forward.durations import INSTANT, Durations, job_times, joined_since, kind_of, observed, simulation_ns
 from karptui.forward.journal import Journal
 from karptui.forward.launching import given_up_ns, is_stuck
@@ -20,10 +23,11 @@ from karptui.forward.play import Play
 from karptui.forward.result import KeptNode, Played, Step, StepKind, circle_of, without_dollars
 from karptui.karpenter.inventory import Inventory, unmanaged_nodes
 from karptui.karpenter.labels import TERMINATION_FINALIZER
-from karptui.karpenter.nodeclaim import overdue_launches
+from karptui.karpenter.nodeclaim import DrainStage, overdue_launches
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
 from karptui.kube.group import group_by
+from karptui.kube.objects import Node
 from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, duration_text, first_of, verb
 from karptui.provisioning.instance_types import InstanceTypes
@@ -110,6 +114,7 @@ def forward(
         is_instant=is_instant,
         is_measured=is_measured,
         refused_until_ns=refused_until_ns,
+        stalled=play.stalled,
     )
     unmanaged = len(unmanaged_nodes(inventory))
     assumed += (
@@ -137,6 +142,7 @@ def premises(
     is_instant: bool = False,
     is_measured: bool = False,
     refused_until_ns: int = 0,
+    stalled: Mapping[str, DrainState] = MappingProxyType({}),
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the assumptions of a forecast, and the rules that it leaves out.
 
@@ -144,12 +150,14 @@ def premises(
         is_instant: Whether nothing takes time.
         is_measured: Whether Karpenter's metrics have the duration of its passes.
         refused_until_ns: When the offerings that EC2 refused are available again; 0 for never.
+        stalled: Drains that make no progress, by node.
     """
     usual = None if is_measured else assumed_seconds(len(inventory.nodes))
     return (
         (
             *_overdue_launches(inventory, now_ns),
-            *_finalizers(inventory),
+            *_stalled_drains(inventory, stalled, now_ns),
+            *_finalizers(inventory, stalled),
             *_stuck_nodes(inventory, durations, now_ns),
             *_failing_pods(inventory),
             *_assumptions(durations, usual, is_instant=is_instant),
@@ -269,11 +277,33 @@ def _overdue_launches(inventory: Inventory, now_ns: int) -> Iterator[str]:
         yield f"{first_of(names, _MOST_NAMES)}, without an instance, {are} assumed never to launch: {end}"
 
 
-def _finalizers(inventory: Inventory) -> Iterator[str]:
+def _stalled_drains(inventory: Inventory, stalled: Mapping[str, DrainState], now_ns: int) -> Iterator[str]:
+    """Yield the nodes whose drains make no progress now, and are assumed to make none later."""
+    finalizers = {node.name: _foreign_finalizers(node) for node in inventory.nodes}
+    ends = {name: forced_end(drain, now_ns) for name, drain in stalled.items()}
+    groups = group_by(sorted(stalled), lambda name: (stalled[name].stage, finalizers.get(name), ends[name] is None))
+    for (stage, kept_by, is_lasting), names in groups.items():
+        its, it = verb(len(names), "its", "their"), verb(len(names), "it", "them")
+        why = f"{its} pods have not been evicted"
+        if stage is DrainStage.VOLUMES:
+            why = f"{its} volumes have not been detached"
+        elif stage is DrainStage.INSTANCE:
+            have = verb(len(names), "instance has", "instances have")
+            why = f"the finalizer {first_of(kept_by, 1)} has kept {it}" if kept_by else f"{its} {have} not terminated"
+        oldest_ns = min(stalled[name].since_ns for name in names)
+        since = f"{'' if len(names) == 1 else 'up to '}{duration_text((now_ns - oldest_ns) // NS_PER_SECOND)}"
+        end = "" if is_lasting else f", until terminationGracePeriod forces {its} {verb(len(names), 'drain', 'drains')}"
+        yield f"{first_of(names, _MOST_NAMES)} {verb(len(names), 'stays', 'stay')}{end}: {why} for {since}"
+
+
+def _foreign_finalizers(node: Node) -> tuple[str, ...]:
+    return tuple(name for name in node.finalizers if node.is_deleting and name != TERMINATION_FINALIZER)
+
+
+def _finalizers(inventory: Inventory, stalled: Container[str]) -> Iterator[str]:
     """Yield the nodes that are deleted in the forecast, although another controller's finalizer may keep them."""
     for node in inventory.nodes:
-        others = [name for name in node.finalizers if node.is_deleting and name != TERMINATION_FINALIZER]
-        if others:
+        if node.name not in stalled and (others := _foreign_finalizers(node)):
             yield f"{node.name} is deleted once it is drained, although it has the finalizer {first_of(others, 1)}"
 
 

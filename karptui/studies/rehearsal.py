@@ -122,7 +122,12 @@ def drain_groups(
     has_prices = situation.has_prices
     played = play.run() if has_prices else without_dollars(play.run())
     assumed, left_out = premises(
-        inventory, settings, durations, now_ns, refused_until_ns=situation.types.refused_until_ns
+        inventory,
+        settings,
+        durations,
+        now_ns,
+        refused_until_ns=situation.types.refused_until_ns,
+        stalled=play.stalled,
     )
     costs = list(_costs(played.series, drain.nodes, prices))
     unpriced = max(moment.unpriced for moment in played.series) + sum(1 for name in names if name not in prices)
