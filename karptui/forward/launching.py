@@ -172,7 +172,13 @@ def ready(claim: NodeClaim, node: Node | None, now_ns: int) -> tuple[NodeClaim, 
     if node is not None:
         labels = {**node.labels, REGISTERED: "true", INITIALIZED: "true"}
         node = msgspec.structs.replace(
-            node, labels=labels, taints=claim.taints, conditions=is_ready, provider_id=provider_id
+            node,
+            labels=labels,
+            taints=claim.taints,
+            conditions=is_ready,
+            provider_id=provider_id,
+            capacity=_completed(node.capacity, claim.capacity),
+            allocatable=_completed(node.allocatable, claim.allocatable),
         )
     else:
         node = Node(
@@ -188,6 +194,11 @@ def ready(claim: NodeClaim, node: Node | None, now_ns: int) -> tuple[NodeClaim, 
             conditions=is_ready,
         )
     return msgspec.structs.replace(claim, conditions=conditions, node_name=node.name, provider_id=provider_id), node
+
+
+def _completed(reported: ResourceList, promised: ResourceList) -> ResourceList:
+    """Return the amounts that a kubelet reports, with promised ones that it does not report yet, such as devices."""
+    return {**promised, **{name: amount for name, amount in reported.items() if amount.nano}}
 
 
 def given_up_ns(claim: NodeClaim) -> int | None:

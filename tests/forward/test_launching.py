@@ -65,6 +65,14 @@ def test_a_node_that_has_already_joined_keeps_its_name() -> None:
     assert claim.is_true("Initialized")
 
 
+def test_a_node_that_gets_ready_reports_the_devices_that_its_nodeclaim_promises() -> None:
+    promised, reported = amounts({"nvidia.com/gpu": "1", "cpu": "2"}), {"nvidia.com/gpu": "0", "cpu": "1900m"}
+    claim = a_nodeclaim(stage="Registered", capacity=promised, allocatable=promised)
+    _, node = ready(claim, a_node(is_initialized=False, capacity=reported, allocatable=reported), NOW_NS)
+    assert node.capacity["nvidia.com/gpu"] == node.allocatable["nvidia.com/gpu"] == promised["nvidia.com/gpu"]
+    assert node.allocatable["cpu"] == amounts(reported)["cpu"], "a reported amount stays"
+
+
 def starting(*, refused: str = "", cpu: str = "1500m", seconds_ago: int = 20) -> NodeClaim:
     """Return a NodeClaim without an instance: its launch fails with a reason, or has not been tried."""
     made_ns = NOW_NS - seconds_ago * SECOND_NS
