@@ -25,11 +25,12 @@ from karptui.forward.observation import Observation
 from karptui.forward.result import Moment, Played, StepKind
 from karptui.forward.static_pools import StaticPools
 from karptui.forward.world import World
+from karptui.karpenter.do_not_disrupt import protection_of
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.pod_predicates import UNSCHEDULABLE
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
-from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.instance_types import InstanceTypes
 from karptui.provisioning.kube_scheduler import Scheduler, is_kube_scheduled
 from karptui.provisioning.pool_order import served_pools
@@ -71,6 +72,7 @@ class PodRuns:
     def begin(self, pod_gone: Callable[[str], None]) -> None:
         """Enter how the pods go on that are there when the play begins."""
         for pod in list(self._world.pods.values()):
+            self._expect_unprotected(pod)
             if pod.is_terminating:
                 self._agenda.at(pod.deletion_ns, partial(pod_gone, pod.uid))
             elif pod.is_failing_to_start:
@@ -117,7 +119,14 @@ class PodRuns:
         self._world.start(uid, self._agenda.now_ns)
         pod = self._world.pods.get(uid)
         if pod is not None and pod.is_active:
+            self._expect_unprotected(pod)
             self._expect_end(pod)
+
+    def _expect_unprotected(self, pod: Pod) -> None:
+        """Have disruption look again when the duration of a pod's do-not-disrupt ends."""
+        until_ns = protection_of(pod, self._agenda.now_ns).until_ns
+        if until_ns > self._agenda.now_ns:
+            self._agenda.at(until_ns, self._agenda.wake, Turn.CALENDAR)
 
     def _expect_end(self, pod: Pod) -> None:
         if (ends_ns := self._job_times.end_of(pod, pod.start_ns, self._agenda.now_ns)) is not None:
@@ -279,11 +288,6 @@ class Play:
             self._launches.expect_ready(claim)
         self._drains.expect_stalled()
         self._pods.begin(self._drains.pod_gone)
-        predicates = self.observation.fleet().pods
-        for pod in self.world.pods.values():
-            until_ns = predicates.protection(pod).until_ns
-            if until_ns != ABSENT_NS and until_ns > self.now_ns:
-                self._agenda.at(until_ns, self._agenda.wake, Turn.CALENDAR)
         self._calendar.expect_budgets(self._until_ns)
         self._expect_repairs()
         self._note_moment()

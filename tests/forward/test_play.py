@@ -308,6 +308,15 @@ def test_do_not_disrupt_blocks_a_node_until_its_duration_ends() -> None:
     assert [(node.node, node.code, node.object) for node in forecast.kept] == [("node-1", "POD_DND", "Pod/default/a")]
 
 
+def test_a_recreated_pod_is_protected_until_its_duration_ends() -> None:
+    annotations = {"karpenter.sh/do-not-disrupt": "2h"}
+    starts = a_pod(name="a", cpu="100m", annotations=annotations, owner=an_owner())
+    forecast = played(a_world(a_pair("node-1", is_large=True), pods=[starts]))
+    (replaced,) = steps(forecast, StepKind.DISRUPT)
+    assert 7200 <= seconds(replaced) <= 7260
+    assert forecast.end.price_per_hour == 0.1
+
+
 def test_a_node_expires_despite_do_not_disrupt() -> None:
     guarded = a_pod(name="a", node="node-1", cpu="1900m", annotations=STAYS)
     pair = a_pair("node-1", expire_after_ns=2 * HOUR_NS, termination_grace_period_ns=600 * NS_PER_SECOND)
