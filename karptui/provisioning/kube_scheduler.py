@@ -165,10 +165,12 @@ class Scheduler:
         if stages is None:
             stages = self._stages[owner] = self._prepared.classes.required_stages(queued.first)
         check, first = self._run.node_check, self.first
+        hosts = self._prepared.volumes.local_hosts(pod) if pod.volumes else None
         for stage in stages:
             memory = self._run.stage_memory(stage, queued)
             for destination, labels in check.takers(queued, memory, first):
-                if destination.index not in self._unusual or _is_open(destination.state, pod.template):
+                is_open = destination.index not in self._unusual or _is_open(destination.state, pod.template)
+                if is_open and (hosts is None or destination.hostname in hosts):
                     yield destination, memory, labels
 
     def add(self, pod: Pod, taker: Taker) -> None:

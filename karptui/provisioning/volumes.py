@@ -183,6 +183,21 @@ class VolumeIndex:
                 if term.match_label_expressions:
                     yield Requirements(Requirement.of(key, IN, values) for key, values in term.match_label_expressions)
 
+    def local_hosts(self, pod: Pod) -> frozenset[str] | None:
+        """Return the hosts of a pod's local volumes, None for any: only Karpenter schedules such pods elsewhere."""
+        hosts: frozenset[str] | None = None
+        for volume in pod.volumes:
+            claim = self._claims.get((pod.namespace, volume.claim_of(pod.name)))
+            bound = self._volumes.get(claim.volume_name) if claim is not None else None
+            if bound is None or not bound.is_local:
+                continue
+            terms = [Requirements.from_selectors(term.match_expressions) for term in bound.required_node_terms]
+            rules = [rule for term in terms if (rule := term.find(HOSTNAME)) is not None and rule.operator == IN]
+            if rules and len(rules) == len(terms):
+                named = frozenset(value for rule in rules for value in rule.values)
+                hosts = named if hosts is None else hosts & named
+        return hosts
+
     def attachments(self, pod: Pod) -> Attachments:
         """Return the attachments that count against drivers' limits; missing claims and classes do not count.
 

@@ -166,6 +166,15 @@ def test_a_read_write_once_pod_claim_admits_one_pod() -> None:
     assert places([unmanaged("node-1")], pods, claims=claims, volumes=volumes) == ["node-1", "node-1"]
 
 
+def test_a_pod_with_a_local_volume_is_scheduled_only_to_the_node_of_the_volume() -> None:
+    """Karpenter ignores the hostname of local volumes."""
+    pod = a_pod(name="db-0", volumes=(PodVolume("data", "local"),))
+    for host, placed in (("node-2", "node-2"), ("gone", "")):
+        terms = (NodeSelectorTerm((a_requirement(HOSTNAME, "In", host),)),)
+        volumes = (PersistentVolume(name="pv-local", is_local=True, required_node_terms=terms),)
+        assert places([ONE, TWO], [pod], claims=(a_claim("local"),), volumes=volumes) == [placed]
+
+
 def a_claim(name: str, **fields: Any) -> PersistentVolumeClaim:
     bound = {"pv.kubernetes.io/bind-completed": "yes"}
     return PersistentVolumeClaim(name=name, namespace="default", volume_name=f"pv-{name}", annotations=bound, **fields)
