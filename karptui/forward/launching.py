@@ -227,6 +227,22 @@ def is_stuck(claim: NodeClaim, durations: Durations, now_ns: int) -> bool:
     return is_starting and now_ns - durations.patience_of(claim.labels.get(NODEPOOL, "")) > joined_ns
 
 
+def late_since(claim: NodeClaim, durations: Durations, now_ns: int) -> int | None:
+    """Return when the start of a node began that takes more than twice the usual time; None if it does not.
+
+    It counts as ready now, unless it counts as stuck or Karpenter gives it up.
+    """
+    lost_ns = given_up_ns(claim)
+    is_lost = claim.is_launch_overdue(now_ns) or (lost_ns is not None and lost_ns <= now_ns)
+    if not claim.provider_id or claim.is_true("Initialized") or claim.is_deleting or is_lost:
+        return None
+    if is_stuck(claim, durations, now_ns):
+        return None
+    since_ns = joined_since(claim) or claim.created_ns
+    usual_ns = durations.start_of(claim.labels.get(NODEPOOL, ""))
+    return since_ns if since_ns != ABSENT_NS and now_ns - since_ns > 2 * usual_ns else None
+
+
 class Launches:
     """The NodeClaims of a play that are made, until their nodes take pods."""
 

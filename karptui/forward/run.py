@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Final
 
@@ -18,11 +19,11 @@ from karptui.disruption.removal import assumed_seconds
 from karptui.forward.draining import forced_end
 from karptui.forward.durations import INSTANT, Durations, job_times, joined_since, kind_of, observed, simulation_ns
 from karptui.forward.journal import Journal
-from karptui.forward.launching import given_up_ns, is_stuck
+from karptui.forward.launching import given_up_ns, is_stuck, late_since
 from karptui.forward.play import Play
 from karptui.forward.result import KeptNode, Played, Step, StepKind, circle_of, without_dollars
 from karptui.karpenter.inventory import Inventory, unmanaged_nodes
-from karptui.karpenter.labels import TERMINATION_FINALIZER
+from karptui.karpenter.labels import NODEPOOL, TERMINATION_FINALIZER
 from karptui.karpenter.nodeclaim import DrainStage, overdue_launches
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
@@ -159,6 +160,7 @@ def premises(
             *_stalled_drains(inventory, stalled, now_ns),
             *_finalizers(inventory, stalled),
             *_stuck_nodes(inventory, durations, now_ns),
+            *_late_nodes(inventory, durations, now_ns),
             *_failing_pods(inventory),
             *_assumptions(durations, usual, is_instant=is_instant),
             *_job_assumptions(inventory),
@@ -232,8 +234,8 @@ def _foreign(count: int, *, has_prices: bool) -> Iterator[str]:
 
 def _scheduled(inventory: Inventory, played: Played) -> Iterator[str]:
     """Yield the pods that are bound although their scheduler refused them, or by the rules of another scheduler."""
-    binds = [step for step in played.steps if step.kind is StepKind.BIND and step.at_ns == played.from_ns]
-    bound = {key for step in binds for key in step.pods}
+    before = takewhile(lambda step: step.at_ns == played.from_ns and step.kind is not StepKind.READY, played.steps)
+    bound = {key for step in before if step.kind is StepKind.BIND for key in step.pods}
     refused = sorted(pod.key for pod in inventory.pods if pod.key in bound and pod.scheduled_message)
     if refused:
         fit, them = verb(len(refused), "fits", "fit"), verb(len(refused), "is bound at once", "are bound at once")
@@ -317,6 +319,17 @@ def _stuck_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> lis
     since = f"{'' if len(claims) == 1 else 'up to '}{duration_text((now_ns - oldest_ns) // NS_PER_SECOND)}"
     joined = verb(len(claims), "it joined", "they joined")
     return [f"{names} {stays} {since} after {joined}, and assumed to stay so: Karpenter does not delete such nodes"]
+
+
+def _late_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> Iterator[str]:
+    """Yield the nodes that count as ready now, although their start takes longer than usual."""
+    late = [(began_ns, claim) for claim in inventory.nodeclaims if (began_ns := late_since(claim, durations, now_ns))]
+    for usual_ns, starts in group_by(late, lambda start: durations.start_of(start[1].labels.get(NODEPOOL, ""))).items():
+        names = first_of(sorted(claim.node_name or claim.name for _, claim in starts), _MOST_NAMES)
+        count, they = verb(len(starts), "counts", "count"), verb(len(starts), "it has", "they have")
+        taken = duration_text((now_ns - min(began_ns for began_ns, _ in starts)) // NS_PER_SECOND)
+        slow = f"been starting for {'' if len(starts) == 1 else 'up to '}{taken}"
+        yield f"{names} {count} as ready now, although {they} {slow} and {_seconds(usual_ns)} is usual"
 
 
 def _failing_pods(inventory: Inventory) -> list[str]:

@@ -15,7 +15,7 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.objects import Node
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.views.forward.sentences import step_text
-from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_nodeclaim, a_pod, amounts
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_condition, a_node, a_nodeclaim, a_pod, amounts
 from tests.forward.making import TYPES, a_pair, a_world, played, seconds, steps
 
 BEGAN_NS = NOW_NS - 40 * NS_PER_SECOND
@@ -128,6 +128,22 @@ def test_a_node_that_is_uninitialized_for_too_long_is_assumed_to_stay_so(
     stays = "assumed to stay so: Karpenter does not delete such nodes"
     text = f"waits is not initialized {minutes}m after it joined, and {stays}"
     assert (result == text) is bool(expected)
+
+
+def test_a_node_that_starts_slowly_counts_as_ready_now_and_the_assumptions_name_it() -> None:
+    made_ns = NOW_NS - 14 * MINUTE_NS
+    joined = tuple(a_condition(item, since_ns=made_ns) for item in ("Launched", "Registered"))
+    node, claim = a_pair("slow")
+    node = replace(a_node(name="slow", is_ready=False, is_initialized=False), provider_id=node.provider_id)
+    claim = replace(claim, created_ns=made_ns, conditions=joined)
+    pod = a_pod(name="a", cpu="100m", scheduled_message="0/1 nodes are available")
+    forecast = played(a_world((node, claim), pods=[pod]))
+    (ready, bound) = forecast.steps
+    assert (ready.nodes, bound.pods, seconds(bound)) == (("slow",), ("default/a",), 0)
+    assert forecast.assumptions[0] == (
+        "slow counts as ready now, although it has been starting for 14m and 1m0s is usual"
+    )
+    assert not any("fits on a ready node" in assumption for assumption in forecast.assumptions)
 
 
 def test_the_time_before_a_node_joined_does_not_count_as_uninitialized() -> None:
