@@ -66,6 +66,7 @@ def check_snapshots(args: argparse.Namespace) -> None:
 def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     """Return the cluster of a positional snapshot, or why there is none."""
     from karptui.cli.loading import collector_at_rest, open_snapshot
+    from karptui.session.readiness import ignored
     from karptui.sources.snapshot.reader import SnapshotReader
 
     try:
@@ -75,7 +76,8 @@ def base_of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     except SourceError as error:
         return NamedBase(path, None, str(error))
     base, evidence = open_snapshot(snapshot, configuration(args))
-    notes = (f"{snapshot.name}: {note}" for note in filter(None, (evidence.version_note,)))
+    left_out = ignored(base.inventory.unread - {Kind.NODECLASS})  # NodePools tell whether one is missing
+    notes = (f"{snapshot.name}: {note}" for note in filter(None, (evidence.version_note, *left_out)))
     return _checked(NamedBase(snapshot.name, base, notes=(*notes, *snapshot.notes), metrics=evidence.metrics))
 
 
@@ -87,12 +89,13 @@ def _of_flags(args: argparse.Namespace) -> NamedBase:
     from karptui.cli.loading import collector_at_rest, load
     from karptui.session.controller import idle_because
     from karptui.session.prepare import base_of
+    from karptui.session.readiness import left_out
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET)
     with collector_at_rest():
         loaded = load(args, needed)
     idle = idle_because(loaded.view, loaded.now_ns)
-    notes = (*filter(None, (loaded.view.evidence.version_note, idle)), *loaded.notes)
+    notes = (*filter(None, (loaded.view.evidence.version_note, idle)), *left_out(loaded.view), *loaded.notes)
     return _checked(
         NamedBase(
             cluster_name(args),

@@ -66,10 +66,20 @@ def unsimulated_because(unread: Container[str]) -> str:
 
 def left_out(view: ClusterView) -> tuple[str, ...]:
     """Return the kinds that answers ignore because they may not be listed or were not read, as messages."""
+    unread = {*view.hidden, *view.state.unread}
+    return ignored(unread if lacks_nodeclasses(view) else unread - {Kind.NODECLASS}, view.hidden)
+
+
+def ignored(unread: Container[str], hidden: Container[str] = ()) -> tuple[str, ...]:
+    """Return the optional kinds among unread ones, as messages.
+
+    Args:
+        hidden: Kinds that may not be listed.
+    """
     return tuple(
-        f"{plural(kind)} {'may not be listed' if kind in view.hidden else 'were not read'} and count as none"
+        f"{plural(kind)} {'may not be listed' if kind in hidden else 'were not read'} and count as none"
         for kind in OPTIONAL
-        if kind in {*view.hidden, *view.state.unread} and (kind is not Kind.NODECLASS or lacks_nodeclasses(view))
+        if kind in unread
     )
 
 

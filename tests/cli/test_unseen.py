@@ -183,6 +183,18 @@ def test_the_verdict_of_a_recording_without_a_kind(
     assert {text: text in output for text in texts} == texts
 
 
+@pytest.mark.parametrize("words", [["forward", "--horizon", "1m"], ["pause"], ["drill"]])
+def test_forecasts_name_the_kinds_that_count_as_none(words: list[str], tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "demo.json"
+    objects = [manifest for manifest in demo() if manifest["kind"] != "PodDisruptionBudget"]
+    document = {"karptui": 1, "capturedAt": "2026-09-21T14:13:20Z", "unread": ["PodDisruptionBudget"]}
+    path.write_text(json.dumps({**document, "objects": objects}))
+    told = "PodDisruptionBudgets may not be listed and count as none"
+    assert f"karptui {words[0]}: {told}" in run(*words, "--snapshot", str(path), "--no-aws").err
+    if words[0] == "forward":
+        assert "demo: PodDisruptionBudgets were not read and count as none" in run(*words, str(path)).err
+
+
 @pytest.mark.parametrize(("command", "told"), [
     ("drill", ": no node has a zone, a capacity type or a NodePool"),
     ("headroom", ": no workload has pods that could run on other nodes"),
