@@ -107,7 +107,7 @@ class ForecastCluster(msgspec.Struct, frozen=True, eq=False):
                 assumptions=(
                     *played.assumptions,
                     *refusal_premises(self.inventory, self.situation.now_ns),
-                    *held_premises(self.situation),
+                    *held_premises(self.situation, {wait.pod for wait in played.waits if wait.until_ns is None}),
                     *self.situation.types.notes,
                 ),
                 spot_at_on_demand=self._spot_at_on_demand,

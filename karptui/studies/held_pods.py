@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final
 
 from karptui.kube.recent import LastAnswer
@@ -15,19 +15,29 @@ from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.whatif.situation import Situation
 
 _MOST_NAMES: Final = 3
-_PREMISES: Final[LastAnswer[tuple[str, ...]]] = LastAnswer()
+_HELD: Final[LastAnswer[dict[str, list[str]]]] = LastAnswer()
 
 
-def held_premises(situation: Situation) -> tuple[str, ...]:
-    """Return the assumption that such pods start once they have a node, by what keeps them pending now."""
-    return _PREMISES.get((situation.inventory,), lambda: tuple(_premises(situation)), equals=(situation.now_ns,))
+def held_premises(situation: Situation, never_bound: Container[str] = ()) -> Iterator[str]:
+    """Yield the assumption that such pods start once they have a node, by what keeps them pending now.
+
+    Args:
+        never_bound: Pods, ``namespace/name``, that get no node: nothing is assumed of them.
+    """
+    held = _HELD.get((situation.inventory,), lambda: _held(situation), equals=(situation.now_ns,))
+    for code, keys in held.items():
+        if bound := sorted(key for key in keys if key not in never_bound):
+            names, start = first_of(bound, _MOST_NAMES), verb(len(bound), "starts", "start")
+            it_has, it = verb(len(bound), "it has", "they have"), verb(len(bound), "it", "they")
+            yield f"{names} {start} once {it_has} a node, although {it} cannot now ({code})"
 
 
-def _premises(situation: Situation) -> Iterator[str]:
+def _held(situation: Situation) -> dict[str, list[str]]:
+    """Return the keys of such pods by what keeps them pending."""
     inventory = situation.inventory
     pods = [pod for pod in inventory.pods if not pod.node_name and not pod.is_terminal]
     if not pods:
-        return
+        return {}
     deltas = {kind: KindDelta(objects) for kind, objects in objects_of(inventory).items()}
     holds = Holds(reduce(EMPTY, Batch(deltas, inventory.unread)), situation.prepared)
     messages = messages_about(inventory.events, pods)
@@ -35,7 +45,4 @@ def _premises(situation: Situation) -> Iterator[str]:
     for pod in pods:
         if (hold := holds.of(pod, with_condition(messages.get(pod.key, NO_MESSAGES), pod))) is not None:
             held[hold.code].append(pod.key)
-    for code, keys in held.items():
-        names, start = first_of(sorted(keys), _MOST_NAMES), verb(len(keys), "starts", "start")
-        it_has, it = verb(len(keys), "it has", "they have"), verb(len(keys), "it", "they")
-        yield f"{names} {start} once {it_has} a node, although {it} cannot now ({code})"
+    return held

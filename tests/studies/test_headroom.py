@@ -130,7 +130,8 @@ def test_pending_pods_that_cannot_start_on_any_node_are_named() -> None:
     on = cluster(pod, events=(event,))
     text = "default/waits starts once it has a node, although it cannot now (volume not created)"
     assert text in headroom(on, sample_of(on, WEB), most=5).assumed
-    assert text in forecast_of(on).play(horizon_ns=0, is_instant=True).assumptions
+    forecast = forecast_of(on).play(horizon_ns=0, is_instant=True)
+    assert (text in forecast.assumptions, forecast.end.pending) == (False, 1), "it stays pending in the forecast"
 
 
 def test_resource_claims_are_the_reason_even_if_nodepools_have_taints() -> None:
