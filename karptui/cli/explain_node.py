@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from karptui.cli.explain_findings import findings_about
 from karptui.cli.loading import Loaded, with_notes
 from karptui.cli.options import MOST_SIMULATED
 from karptui.cli.source import local_history
@@ -152,7 +153,9 @@ def _explained(
 ) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:
     now_ns = loaded.now_ns
     pods = loaded.view.pods_on(entry.name) if entry.node is not None else ()
-    lines: list[Pieces] = [title_parts(entry, now_ns), ()]
+    names = {f"Node/{entry.node.name}"} if entry.node is not None else set()
+    found, said = findings_about(loaded, names | {f"NodeClaim/{_claim(entry)}"})
+    lines: list[Pieces] = [title_parts(entry, now_ns), *said, ()]
     lines += why_lines(entry, detail, now_ns)
     workload, rule = kept_apart(loaded.view, entry) or ("", "")
     if rule in APART:
@@ -160,7 +163,7 @@ def _explained(
     lines += [(("What fits", Tone.STRONG),), *resource_lines(entry), ()]
     lines += [*node_lines(entry, now_ns), *claim_lines(entry, now_ns)]
     lines += _pod_lines(pods, detail, now_ns)
-    return [_values(entry, detail, pods, now_ns)], lines, loaded
+    return [{**_values(entry, detail, pods, now_ns), "findings": found}], lines, loaded
 
 
 def _pod_lines(pods: tuple[PodEntry, ...], detail: NodeDetail | None, now_ns: int) -> list[Pieces]:

@@ -9,11 +9,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from karptui.aws.money import node_price_text
+from karptui.cli.explain_findings import findings_about
 from karptui.cli.listing import item_named, width_of_terminal
 from karptui.cli.loading import Loaded, with_notes
 from karptui.cli.pools import churn_of, compared
 from karptui.cli.streams import UsageError
 from karptui.errors import no_such
+from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.units import count_text
 from karptui.session.cluster_view import ClusterView
@@ -23,8 +25,6 @@ from karptui.session.pods import PodEntry
 from karptui.session.pools import daemon_rows, pool_rows, with_last_hour
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import may_list_events
-from karptui.session.verdict import verdict_of_view
-from karptui.verdict.finding import FindingCode
 from karptui.views.pending.explained import explained_lines, explained_values, title_text
 from karptui.views.pending.remedies import gain_text, remedies_sentence, remedy_words
 from karptui.views.pods import TABLE as PODS
@@ -34,8 +34,6 @@ from karptui.views.pools.detail import DAEMONSETS, detail_lines, title_parts
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import as_text, build_rows
-from karptui.views.verdict.lines import MARKS
-from karptui.views.verdict.sentence import pending_reasons, sentence
 
 Explained = tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]
 
@@ -56,13 +54,11 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
         return _explained_without_turn(view, pod, loaded)
     detail = report.detail
     entry = PendingEntry(group, may_list_events(view))
-    values = {"pod": pod.key, **explained_values(entry, detail, loaded.now_ns)}
+    found, said = _findings_of(pod, loaded)
+    values = {"pod": pod.key, **explained_values(entry, detail, loaded.now_ns), "findings": found}
     width = width_of_terminal()
     lines: list[Pieces] = [((title_text(group, loaded.now_ns), Tone.STRONG),), ()]
-    if detail is not None and detail.explanation is not None:
-        others = (other for other in report.groups if other is not group)
-        report = replace(report, groups=(group.explained(detail.explanation), *others))
-    lines += _findings_about(pod.key, view.with_answers(pending=report), loaded.now_ns)
+    lines += said
     lines += explained_lines(
         group,
         detail,
@@ -75,14 +71,14 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
     return [values], lines, loaded
 
 
-def _findings_about(key: str, view: ClusterView, now_ns: int) -> Iterator[Pieces]:
-    """Yield the sentences of the first screen about a pod, except the reason of pending pods, which follows anyway."""
-    reasons = pending_reasons(view)
-    for finding in verdict_of_view(view, now_ns):
-        is_about = f"Pod/{key}" in finding.objects and finding.code is not FindingCode.PENDING
-        if key in finding.pending.pods or is_about:
-            mark, tone = MARKS[str(finding.severity)]
-            yield ((f"{mark} ", tone), (sentence(finding, now_ns, reasons), Tone.NORMAL))
+def _findings_of(pod: Pod, loaded: Loaded) -> tuple[list[dict[str, Any]], list[Pieces]]:
+    """Return the verdict's findings about a pod, its workload and its node."""
+    view = loaded.view
+    entry, node = view.pod_entry(pod.key), view.node_of(pod.node_name)
+    owners = (owner for owner in (entry.made_by if entry else None, controller_of(pod.owners)) if owner is not None)
+    around = {f"Node/{pod.node_name}"} | ({f"NodeClaim/{node.claim.name}"} if node and node.claim else set())
+    own = {f"Pod/{pod.key}"} | {f"{owner.kind}/{pod.namespace}/{owner.name}" for owner in owners}
+    return findings_about(loaded, own, around)
 
 
 def find_pod(view: ClusterView, name: str, namespace: str) -> Pod:
@@ -103,11 +99,12 @@ def find_pod(view: ClusterView, name: str, namespace: str) -> Pod:
 def _explained_without_turn(view: ClusterView, pod: Pod, loaded: Loaded) -> Explained:
     node = view.node_of(pod.node_name)
     entry = view.pod_entry(pod.key) or PodEntry(pod.key, pod, node.pool if node is not None else "")
-    values = {"pod": pod.key, "turn": "bound" if pod.node_name else "ended", **PODS.values(entry, loaded.now_ns)}
+    found, said = _findings_of(pod, loaded)
+    turn = "bound" if pod.node_name else "ended"
+    values = {"pod": pod.key, "turn": turn, **PODS.values(entry, loaded.now_ns), "findings": found}
     sentence = pod_sentence(entry, loaded.now_ns)
     ended = "has ended" if pod.is_terminal else f"is not pending: it is on {clean(pod.node_name)}"
-    lines: list[Pieces] = [((f"{clean(pod.key)} {ended}", Tone.STRONG),), sentence]
-    lines += _findings_about(pod.key, view, loaded.now_ns)
+    lines: list[Pieces] = [((f"{clean(pod.key)} {ended}", Tone.STRONG),), sentence, *said]
     if pod.node_name and not pod.is_terminal:
         lines.append(((f"`karptui explain node {clean(pod.node_name)}` shows why its node is still here", Tone.MUTED),))
     return [values], lines, loaded
@@ -138,13 +135,18 @@ def explain_pool(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
     pools = with_last_hour(pool_rows(view), churn_of(loaded))
     row = next(pool for pool in pools if pool.name == args.name)
     daemonsets = daemon_rows(view, row.name)
+    nodes = [node for node in view.node_entries if node.pool == row.name]
+    around = {f"Node/{node.name}" for node in nodes} | {f"NodeClaim/{node.claim.name}" for node in nodes if node.claim}
+    around.add(view.state.nodepools[row.name].node_class_ref.key)
+    found, said = findings_about(loaded, {f"NodePool/{row.name}"}, around)
     counts = [{"filter": str(c.filter), "left": c.left, "removed_by": dict(c.reasons)} for c in row.types.counts]
     values = {
         **pools_table().values(row, loaded.now_ns),
         "daemonsets": [DAEMONSETS.values(daemonset, loaded.now_ns) for daemonset in daemonsets],
         "types_after_each_filter": counts,
+        "findings": found,
     }
-    lines: list[Pieces] = [title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row)]
+    lines: list[Pieces] = [title_parts(row, has_prices=not args.disable_pricing), *said, *detail_lines(row)]
     if daemonsets:
         rows = build_rows(DAEMONSETS, daemonsets, now_ns=loaded.now_ns)
         shown = [index for index, heading in enumerate(DAEMONSETS.headings()) if not heading.is_wide_only]

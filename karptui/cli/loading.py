@@ -214,7 +214,12 @@ def open_snapshot(snapshot: Snapshot, config: Config) -> tuple[WhatIfBase, Evide
 
 
 def analysed(
-    loaded: Loaded, *, simulates: bool | None, nodes: Sequence[str] = (), asks_next: bool | None = None
+    loaded: Loaded,
+    *,
+    simulates: bool | None,
+    nodes: Sequence[str] = (),
+    asks_next: bool | None = None,
+    forecasts: bool = True,
 ) -> Loaded:
     """Return the cluster with the blockers of its nodes, and their assumptions.
 
@@ -222,6 +227,7 @@ def analysed(
         simulates: Whether to simulate removals; None decides by the size of the cluster.
         nodes: Keys of the nodes whose removal is simulated if not all are; not more than `MOST_SIMULATED`.
         asks_next: Whether to simulate Karpenter's next command; None if removals are simulated.
+        forecasts: Whether to forecast the savings of several nodes together.
     """
     from karptui.disruption.analysis_steps import AnalysisSteps, analyse_all
     from karptui.disruption.joint_saving import MOST_FORECAST_NODES
@@ -238,7 +244,7 @@ def analysed(
     if chosen if asks_next is None else asks_next:
         steps.simulate_next_pass()
         analysis = steps.analysis
-    if len(view.state.nodes) <= MOST_FORECAST_NODES:
+    if forecasts and len(view.state.nodes) <= MOST_FORECAST_NODES:
         steps.simulate_joint_at_once(removal_forecasts(view, analysis.findings, loaded.now_ns).of)
     if simulates is None and not chosen:
         notes = (*notes, "removals are not simulated in clusters of this size: --simulate does it")

@@ -119,20 +119,32 @@ def _with_edits(
 
 
 def analysed_cluster(args: argparse.Namespace) -> Loaded:
-    """Return the cluster with everything worked out that the verdict follows from.
+    """Return the cluster that the flags name, with everything worked out that the verdict follows from.
 
     Raises:
         RequestError: when it cannot be read.
     """
-    from karptui.cli.loading import analysed, load
+    from karptui.cli.loading import load
+
+    needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET, Kind.EVENT)
+    return answered(load(args, needed), simulates=args.simulate)
+
+
+def answered(loaded: Loaded, *, simulates: bool | None, forecasts: bool = True) -> Loaded:
+    """Return the cluster with everything worked out that the verdict follows from.
+
+    Args:
+        simulates: Whether to simulate removals; None decides by the size of the cluster.
+        forecasts: Whether to forecast the savings of several nodes together.
+    """
+    from karptui.cli.loading import analysed
     from karptui.pending.report_steps import report_of_pending, waiting_pods
     from karptui.session.advising import advice_of
     from karptui.session.pending_report import answer_of
     from karptui.session.prepare import prepare_view
     from karptui.session.readiness import is_out_of_reach, unready_because
 
-    needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET, Kind.EVENT)
-    loaded = analysed(load(args, needed), simulates=args.simulate, asks_next=True)
+    loaded = analysed(loaded, simulates=simulates, asks_next=True, forecasts=forecasts)
     view, notes = loaded.view, loaded.notes
     if next(waiting_pods(view.state), None) is not None and not is_out_of_reach(view):
         prepared, more = prepare_view(view, loaded.now_ns)

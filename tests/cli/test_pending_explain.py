@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.builders.files import written
 from tests.builders.manifests import a_type_manifest, one_of
 from tests.cli.conftest import Run
 from tests.cli.files import a_file, a_pod_manifest
+from tests.incidents.all import INCIDENTS
 from tests.story_d import story_document
 
 
@@ -70,6 +73,29 @@ class TestExplainNodeAndPool:
         [pool] = run.json("explain", "nodepool", "trino", "--snapshot", story)
         assert pool["name"] == "trino"
         assert pool["types_after_each_filter"][0]["left"] == 1
+
+
+@pytest.mark.parametrize(
+    ("incident", "about", "codes", "text"),
+    [
+        ("finalizer-of-another-controller", "node ip-10-24-17-133", {"LEAVING", "ADVICE"}, "wrangler.cattle.io"),
+        ("cilium-range-is-full", "node ip-10-24-17-133", {"PODS_NOT_STARTING"}, "range is full"),
+        ("cni-lacks-permissions", "pod kube-system/aws-node-zz0", {"NOT_INITIALIZED"}, "not authorized"),
+        ("container-that-cannot-be-killed", "pod db/pg-0", {"PODS_NOT_STARTING", "NEXT"}, "cannot kill its containers"),
+        ("new-nodes-are-too-small", "pod session/redis-0", {"ADVICE"}, "offer less memory than their NodeClaims"),
+        ("groups-of-another-vpc", "pool edge", {"STOPPED"}, "must be in the same VPC"),
+        ("groups-of-another-vpc", "pool general", set(), ""),
+    ],
+)
+def test_what_the_verdict_knows_about_an_object_is_near_the_top(
+    incident: str, about: str, codes: set[str], text: str, *, tmp_path: Path, run: Run
+) -> None:
+    path = str(written(tmp_path / "cluster.json", INCIDENTS[incident].snapshot()))
+    [document] = run.json("explain", *about.split(), "--snapshot", path)
+    assert {finding["code"] for finding in document["findings"]} == codes
+    sentences = {finding["text"] for finding in run.json("verdict", "--snapshot", path)}
+    assert sentences.issuperset(finding["text"] for finding in document["findings"])
+    assert text in "".join(run("explain", *about.split(), "--snapshot", path).out.splitlines()[:4])
 
 
 def test_a_removed_node_is_explained_from_churn(run: Run) -> None:
