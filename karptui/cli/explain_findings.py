@@ -14,6 +14,8 @@ from karptui.views.verdict.lines import MARKS, verdict_values
 from karptui.views.verdict.sentence import pending_reasons
 
 _KEYS: Final = ("severity", "code", "text", "since", "objects")
+_OF_ALL: Final = (FindingCode.KARPENTER_DOWN, FindingCode.NO_LEADER, FindingCode.STOPPED)
+"""They concern whatever Karpenter manages."""
 _OWNERS: Final = ("Pod/", "NodePool/")
 
 
@@ -36,6 +38,8 @@ def findings_about(
 
 
 def _is_about(finding: ClusterFinding, own: AbstractSet[str], around: AbstractSet[str]) -> bool:
+    if finding.code in _OF_ALL and any(key.startswith(("NodeClaim/", "NodePool/")) for key in own):
+        return True
     # The reason of pending pods follows in the answer anyway.
     objects = () if finding.code is FindingCode.PENDING else finding.objects
     pods = {f"Pod/{key}" for key in (*finding.pending.pods, *finding.stuck_pods)}

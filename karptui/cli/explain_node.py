@@ -153,8 +153,8 @@ def _explained(
 ) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:
     now_ns = loaded.now_ns
     pods = loaded.view.pods_on(entry.name) if entry.node is not None else ()
-    names = {f"Node/{entry.node.name}"} if entry.node is not None else set()
-    found, said = findings_about(loaded, names | {f"NodeClaim/{_claim(entry)}"})
+    objects = (("Node", entry.node), ("NodeClaim", entry.claim))
+    found, said = findings_about(loaded, {f"{kind}/{item.name}" for kind, item in objects if item is not None})
     lines: list[Pieces] = [title_parts(entry, now_ns), *said, ()]
     lines += why_lines(entry, detail, now_ns)
     workload, rule = kept_apart(loaded.view, entry) or ("", "")

@@ -115,6 +115,8 @@ class NodeDetail(msgspec.Struct, frozen=True, eq=False):
     budgets: tuple[BudgetState, ...] = ()
     """Its NodePool's budget for each reason; empty if the NodePool is unknown."""
     consolidation_policy: str = ""
+    paused_by: tuple[str, ...] = ()
+    """NodeClaims without provider ID: Karpenter waits for them before it disrupts anything."""
 
 
 class NextCommand(msgspec.Struct, frozen=True, gc=False):

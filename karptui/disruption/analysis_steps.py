@@ -330,7 +330,9 @@ class AnalysisSteps:
         budgets = tuple(
             budget_state(pool, reason, use, self.fleet.now_ns) for reason in reasons_of(self.fleet.settings)
         )
-        detail = NodeDetail(key, gates, budgets=budgets, consolidation_policy=pool.consolidation_policy)
+        policy, unsynced = pool.consolidation_policy, (b for b in self._survey.cluster if b.code is Code.UNSYNCED)
+        paused_by = tuple(blocker.object_key for blocker in unsynced)
+        detail = NodeDetail(key, gates, budgets=budgets, consolidation_policy=policy, paused_by=paused_by)
         if node.node is None:
             self._detail = msgspec.structs.replace(detail, problem="no removal can be simulated: there is no node")
             return

@@ -32,6 +32,7 @@ from karptui.views.sanitize import clean, short_name
 from karptui.views.table import Sort, TableSpec
 from karptui.views.why.labels import why_cell, why_sort, why_words
 from karptui.views.why.lanes import short_method
+from karptui.views.why.sentences import pause_text
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NextCommand, NextReport
@@ -53,9 +54,7 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
         repaired = f"Node repair deletes {first_of([clean(name) for name in report.unhealthy], 3)} now: unhealthy"
         lines.append(((repaired, Tone.WARNING),))
     if report.paused_by:
-        names = first_of([clean(name) for name in report.paused_by], 3)
-        whose, verb = ("NodeClaim", "has") if len(report.paused_by) == 1 else ("NodeClaims", "have")
-        waits = f"Disruption is blocked until {whose} {names} {verb} a provider ID"
+        waits = f"Disruption is {pause_text(report.paused_by)}"
         lines.append(((waits, Tone.WARNING), (late, Tone.ACTIVE)))
         if report.then is not None and report.then.commands:
             lines += _command_lines(report.then, "", has_prices=overview.has_prices, when="Next, once unblocked")

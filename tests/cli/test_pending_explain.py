@@ -84,7 +84,7 @@ class TestExplainNodeAndPool:
         ("container-that-cannot-be-killed", "pod db/pg-0", {"PODS_NOT_STARTING", "NEXT"}, "cannot kill its containers"),
         ("new-nodes-are-too-small", "pod session/redis-0", {"ADVICE"}, "offer less memory than their NodeClaims"),
         ("groups-of-another-vpc", "pool edge", {"STOPPED"}, "must be in the same VPC"),
-        ("groups-of-another-vpc", "pool general", set(), ""),
+        ("groups-of-another-vpc", "node ip-10-24-16-65", {"STOPPED"}, "disruption are paused"),
     ],
 )
 def test_what_the_verdict_knows_about_an_object_is_near_the_top(

@@ -244,6 +244,12 @@ def spot_role_missing(c: Cluster) -> None:
     thread="aws/karpenter-provider-aws#3007",
     must=["security ?group", "VPC|subnet", "edge", n(6)],
     must_not=[LAUNCHES, "sold out|insufficient capacity"],
+    other=[
+        {
+            "command": ["explain", "node", "ip-10-24-16-65"],
+            "must": [["disruption of all nodes  blocked until NodeClaim edge-.* has a provider ID"]],
+        }
+    ],
 )
 def groups_of_another_vpc(c: Cluster) -> None:
     add_nodeclass(c)

@@ -25,7 +25,7 @@ from karptui.views.sanitize import clean, short_name
 from karptui.views.table import TableSpec
 from karptui.views.why.labels import UNLIMITED_FROM
 from karptui.views.why.lanes import lane_lines, short_method
-from karptui.views.why.sentences import drain_text, refusal_parts, verdict_text
+from karptui.views.why.sentences import drain_text, pause_text, refusal_parts, verdict_text
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail, NodeFindings
@@ -109,6 +109,8 @@ def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple
         lines.append(_line("?", Tone.WARNING, "simulated removal", node_detail.problem))
     if node_detail is not None or findings.is_held:
         lines += [(), (("Karpenter's checks, in order", Tone.MUTED),)] if findings.lanes else []
+        if node_detail is not None and node_detail.paused_by and findings.lanes and not entry.is_deleting:
+            lines.append(_line("✘", Tone.WARNING, "disruption of all nodes", pause_text(node_detail.paused_by)))
         away = {"NO_NODE": AWAY} if entry.claim is not None and entry.claim.is_true(REBOOTING) else {}
         lines += _gate_lines(node_detail.gates if node_detail is not None else (), findings, {**_SHUT, **away}, now_ns)
     if node_detail is not None and entry.claim is not None and not entry.is_deleting:

@@ -164,6 +164,12 @@ def time_text(blockers: Sequence[Blocker], now_ns: int) -> str:
     return f"{began}, {duration_text(left)} left" if left > 0 else f"{began}, time is up"
 
 
+def pause_text(claims: Sequence[str]) -> str:
+    """Return ``blocked until NodeClaim general-x has a provider ID``."""
+    whose, has = ("NodeClaim", "has") if len(claims) == 1 else ("NodeClaims", "have")
+    return f"blocked until {whose} {first_of([clean(name) for name in claims], 3)} {has} a provider ID"
+
+
 def drain_text(findings: NodeFindings, now_ns: int, *, names_blockers: bool = True) -> str:
     """Return the stage of a node's removal, its blockers, and the deadline."""
     drain = findings.drain
