@@ -58,6 +58,8 @@ class Cause(StrEnum):
     """Scheduling gates hold it."""
     UNTRIED = "not tried yet"
     """The scheduler has not refused it, and until then Karpenter does not look at it."""
+    BINDING = "volumes binding"
+    """The scheduler has selected its node, and waits until its volumes are created and bound."""
     OTHER_SCHEDULER = "other scheduler"
     """The same, with a scheduler other than the default one."""
     PREEMPTING = "preempting"
@@ -118,6 +120,11 @@ class Diagnoses:
         self._without_pools = Cause.POOLS_UNREAD if Kind.NODEPOOL in unread else Cause.NO_POOL
         self._ignored: dict[str, IgnoredPod] = {pod.pod.uid: pod for pod in prepared.ignored}
         self._errors = solution.errors
+        self._binding = {
+            claim.key
+            for claim in prepared.inventory.claims
+            if claim.annotations.get(SELECTED_NODE) and not claim.volume_name
+        }
         self._destinations: dict[str, PodDestination] = {}
         for filled in solution.nodes:
             destination = PodDestination(node=filled.state.name, nodepool=filled.state.nodepool_name)
@@ -175,7 +182,12 @@ class Diagnoses:
         if pod.scheduled_reason != UNSCHEDULABLE:
             if pod.is_terminating:
                 return Cause.LEAVING
-            return Cause.UNTRIED if is_kube_scheduled(pod) else Cause.OTHER_SCHEDULER
+            if not is_kube_scheduled(pod):
+                return Cause.OTHER_SCHEDULER
+            claims = (f"{pod.namespace}/{volume.claim_of(pod.name)}" for volume in pod.volumes)
+            # A reason is that of a failure after the selection.
+            is_binding = not pod.scheduled_reason and not self._binding.isdisjoint(claims)
+            return Cause.BINDING if is_binding else Cause.UNTRIED
         return None
 
 

@@ -69,7 +69,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def is_stuck(self, now_ns: int) -> bool:
         """Whether the first pod needs help: it is unschedulable, or has been pending for long although it fits."""
-        may_come = self.cause in ENGINE or self.cause is Cause.UNTRIED
+        may_come = self.cause in ENGINE or self.cause in (Cause.UNTRIED, Cause.BINDING)
         is_late = now_ns - self.since_ns >= PATIENCE_NS
         scheduler = self.messages.scheduler
         is_refused = scheduler is None or scheduler.reason == FAILED

@@ -12,6 +12,7 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.objects import Event
 from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.selectors import NodeSelectorTerm
+from karptui.kube.volumes import SELECTED_NODE, PersistentVolumeClaim
 from karptui.pending.causes import Cause
 from karptui.pending.groups import PendingGroup, PendingReport, folded_name
 from karptui.pending.messages import PodMessage
@@ -122,6 +123,19 @@ class TestTurns:
         assert now_text(silent) == "scheduler volcano has reported no condition or event"
         queued = only(report(pod, events=(pod_event("Scheduling", source="volcano"),)))
         assert (queued.is_stuck(NOW_NS), now_text(queued)) == (False, "scheduler volcano")
+
+    @pytest.mark.parametrize(
+        ("volume", "reason", "cause"),
+        [("", "", Cause.BINDING), ("pv", "", Cause.UNTRIED), ("", "SchedulerError", Cause.UNTRIED)],
+    )
+    def test_kube_scheduler_waits_for_the_volume_of_a_selected_node(
+        self, volume: str, reason: str, cause: Cause
+    ) -> None:
+        claim = PersistentVolumeClaim(
+            name="data", namespace="default", volume_name=volume, annotations={SELECTED_NODE: "node-1"}
+        )
+        pod = a_pod(scheduled_reason=reason, volumes=(PodVolume("data", "data"),))
+        assert only(report(pod, claims=(claim,))).cause is cause
 
     def test_a_node_that_is_not_there(self) -> None:
         pod = a_pod(node="gone", phase="Pending")

@@ -136,6 +136,7 @@ _SENTENCES: Final[Mapping[Cause, str]] = {
     Cause.CLAIM: "Karpenter's rules call for a new node",
     Cause.GATED: "its scheduling gates are set: kube-scheduler and Karpenter ignore it until they are removed",
     Cause.UNTRIED: "kube-scheduler has not tried yet; Karpenter ignores pods until kube-scheduler refuses them",
+    Cause.BINDING: "kube-scheduler has selected its node and waits until its volumes are created and bound",
     Cause.PREEMPTING: "kube-scheduler is preempting other pods for it: Karpenter leaves it alone",
     Cause.DAEMON: "a DaemonSet created it for one node: Karpenter launches nothing for it",
     Cause.STATIC: "it is a static pod of a node: Karpenter ignores it",
@@ -343,7 +344,7 @@ def now_words(group: PendingGroup) -> str:
     """Return the engine's verdict as a clause."""
     if group.cause is Cause.IGNORED:
         return f"rejected by Karpenter: {_first_fault(group)}".removesuffix(": ")
-    if group.cause in (Cause.SILENT, Cause.UNTRIED, Cause.LOST_NODE):
+    if group.cause in (Cause.SILENT, Cause.UNTRIED, Cause.BINDING, Cause.LOST_NODE):
         return waiting_sentence(group)
     text = now_text(group)
     if not text.startswith("→"):
