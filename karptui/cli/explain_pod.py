@@ -52,6 +52,7 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
     group = report.by_pod.get(pod.key) if report is not None else None
     if report is None or group is None:
         return _explained_without_turn(view, pod, loaded)
+    group = group.about(pod.key)
     detail = report.detail
     entry = PendingEntry(group, may_list_events(view))
     found, said = _findings_of(pod, loaded)

@@ -42,10 +42,16 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Contradictions between the engine, Karpenter and the scheduler."""
     explanation: PodExplanation | None = None
     """Why no NodePool and no node takes the first of them; None until it is worked out."""
+    named: str = ""
+    """``namespace/name`` of the pod that was asked about; empty for all."""
 
     def explained(self, explanation: PodExplanation) -> PendingGroup:
         """Return the same group with its explanation."""
-        return PendingGroup(self.key, self.origin, self.members, self.disagreements, explanation)
+        return msgspec.structs.replace(self, explanation=explanation)
+
+    def about(self, key: str) -> PendingGroup:
+        """Return the same group as the answer about one of its pods."""
+        return msgspec.structs.replace(self, named=key)
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
@@ -83,12 +89,18 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def messages(self) -> PodMessages:
-        """The newest words of each speaker about any of the pods."""
-        pod_messages = [messages for _, _, messages in self.members]
+        """The newest words of each speaker: about the pod that was asked about, else about any of the pods."""
+        every = [messages for _, _, messages in self.members]
+        own = self.own_messages
         return PodMessages(
-            max((m.karpenter for m in pod_messages if m.karpenter is not None), key=lambda v: v.at_ns, default=None),
-            max((m.scheduler for m in pod_messages if m.scheduler is not None), key=lambda v: v.at_ns, default=None),
+            own.karpenter or max(filter(None, (m.karpenter for m in every)), key=lambda v: v.at_ns, default=None),
+            own.scheduler or max(filter(None, (m.scheduler for m in every)), key=lambda v: v.at_ns, default=None),
         )
+
+    @property
+    def own_messages(self) -> PodMessages:
+        """The messages about the pod that was asked about; none without one."""
+        return next((messages for pod, _, messages in self.members if pod.key == self.named), NO_MESSAGES)
 
     @cached_property
     def destinations(self) -> tuple[PodDestination, ...]:

@@ -388,8 +388,16 @@ def short_verdict(message: PodMessage, now_ns: int) -> str:
 
 def quote_lines(group: PendingGroup, now_ns: int, *, may_list_events: bool = True) -> tuple[Pieces, ...]:
     """Return the messages of Karpenter and the scheduler about the pods, or that there is none."""
-    sources = ((group.messages.karpenter, "Karpenter"), (group.messages.scheduler, scheduler_words(group.first)))
-    messages = tuple(_quoted(who, message, now_ns) for message, who in sources if message is not None)
+    own = group.own_messages
+    sources = (
+        (group.messages.karpenter, own.karpenter, "Karpenter"),
+        (group.messages.scheduler, own.scheduler, scheduler_words(group.first)),
+    )
+    messages = tuple(
+        _quoted(who, message, now_ns, is_of_another=bool(group.named) and mine is None)
+        for message, mine, who in sources
+        if message is not None
+    )
     return (*messages, *_silence_lines(group, may_list_events=may_list_events))
 
 
@@ -406,9 +414,10 @@ def _silence_lines(group: PendingGroup, *, may_list_events: bool) -> tuple[Piece
     return tuple(lines)
 
 
-def _quoted(who: str, pod_message: PodMessage, now_ns: int) -> Pieces:
+def _quoted(who: str, pod_message: PodMessage, now_ns: int, *, is_of_another: bool) -> Pieces:
     age = f" {age_text(pod_message.at_ns, now_ns)} ago" if pod_message.at_ns else ""
     times = f", {count_text(pod_message.count)} times" if pod_message.count > 1 else ""
+    times += ", about another pod" if is_of_another else ""
     message = cut_words(clean(pod_message.message), MOST_QUOTED_IN_DETAIL) or "no message"
     return ((f"{who}{age}{times}: ", Tone.STRONG), (f"{clean(pod_message.reason)}: {message}", Tone.NORMAL))
 

@@ -41,6 +41,7 @@ from karptui.views.table import build_rows
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField, SetSetting
 from karptui.whatif.remedies.pending.remedy import Gain, Remedy, RemedyKind, RemedyReport
 from tests.builders import (
+    MINUTE_NS,
     NOW_NS,
     a_daemonset,
     a_node,
@@ -276,6 +277,18 @@ class TestRows:
         assert "word" not in listed
         assert "enter shows the messages of Karpenter and kube-scheduler" in listed
         assert "word…" in plain_text(quote_lines(group, NOW_NS))
+
+    def test_the_own_messages_of_the_named_pod_come_first(self) -> None:
+        view = a_view(a_pod(cpu="64", uid="1"), a_pod(name="web-2", cpu="64", uid="2"))
+        group = report_of_pending(prepare_view(view, NOW_NS)[0], view.state).groups[0]
+        (first, diagnosis, _), (second, _, _) = group.members
+        older = PodMessages(karpenter=PodMessage("Nominated", "to node-1", NOW_NS - MINUTE_NS))
+        newer = PodMessages(PodMessage("Nominated", "to node-2", NOW_NS), PodMessage("FailedScheduling", "no", NOW_NS))
+        group = replace(group, members=((first, diagnosis, older), (second, diagnosis, newer)))
+        assert "Karpenter 0s ago: Nominated: to node-2" in plain_text(quote_lines(group, NOW_NS))
+        text = plain_text(quote_lines(group.about(first.key), NOW_NS))
+        assert "Karpenter 60s ago: Nominated: to node-1" in text
+        assert "kube-scheduler 0s ago, about another pod: FailedScheduling: no" in text
 
     def test_deleted_pods_are_left_out(self) -> None:
         pods = (a_pod(cpu="64"), a_pod(name="api-1", owner=an_owner(name="api"), cpu="64"))
