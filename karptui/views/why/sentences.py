@@ -249,7 +249,9 @@ def _with_others(verdict: Verdict, need: OthersNeed) -> str:
     code = str(verdict.refusal_code)
     plain = _plain(verdict)
     if code == "NEEDS_N_NODES" and not need.is_only:
-        return f"{plain}; {counted(need.nodes, 'node')} of these {verb(need.nodes, 'is', 'are')} for {which}"
+        alone = f"; {count_text(need.nodes)} of these {verb(need.nodes, 'takes', 'take')} none of its pods"
+        whose = f"its pods{' and' if is_one else ','} {which},"
+        return f"{whose}{plain.removeprefix('its pods')}{alone if need.nodes else ''}"
     if not need.is_only:
         return f"{plain}, together with {which}"
     needs = verb(need.others + 1, "needs", "need")

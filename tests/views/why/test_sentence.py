@@ -49,8 +49,11 @@ def a_blocker(code: Code, key: str = "a/b", **fields: Any) -> Blocker:
      ("its pods fit elsewhere, but a/b and 1 more pod, which leave other nodes, need 2 new nodes in the same "
       "simulation, and Karpenter replaces a node with at most one")),
     ("NEEDS_N_NODES", 2, OthersNeed("a/b", 0, 1, is_only=False, is_waiting=True),
-     ("its pods would need 2 new nodes, and Karpenter replaces a node with at most one; 1 node of these is for a/b, "
-      "which is pending")),
+     ("its pods and a/b, which is pending, would need 2 new nodes, and Karpenter replaces a node with at most one; "
+      "1 of these takes none of its pods")),
+    ("NEEDS_N_NODES", 3, OthersNeed("a/b", 1, 0, is_only=False, is_waiting=False),
+     ("its pods, a/b and 1 more pod, which leave other nodes, would need 3 new nodes, and Karpenter replaces a node "
+      "with at most one")),
     ("NOT_CHEAPER", 0, OthersNeed("a/b", 0, 0, is_only=False, is_waiting=True),
      "its pods fit no cheaper node, together with a/b, which is pending"),
     ("SPOT_TO_SPOT_OFF", 0, OthersNeed("a/b", 0, 1, is_only=True, is_waiting=True),
