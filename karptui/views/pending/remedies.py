@@ -130,7 +130,10 @@ def gain_text(gain: Gain) -> str:
     parts = []
     if gain.new_nodes:
         pools = ", ".join(clean(name) for name in gain.nodepools)
-        parts.append(f"{_new_nodes(gain)}{others_text(gain.other_types)} in {pools}")
+        others = others_text(gain.other_types)
+        if gain.mixed_types:
+            others = f" ({first_of(list(map(clean, gain.mixed_types)), 2)})"
+        parts.append(f"{_new_nodes(gain)}{others} in {pools}")
     if gain.nodes:
         named = first_of([short_name(clean(name)) for name in gain.nodes], 1)
         parts.append(f"{named}, which {'are' if len(gain.nodes) > 1 else 'is'} there")
@@ -138,6 +141,8 @@ def gain_text(gain: Gain) -> str:
 
 
 def _new_nodes(gain: Gain) -> str:
+    if gain.mixed_types:
+        return counted(gain.new_nodes, "new node")
     times = f"{count_text(gain.new_nodes)} × " if gain.new_nodes > 1 else "new "
     return f"{times}{clean(gain.instance_type)}"
 
@@ -153,7 +158,7 @@ def _short_gain(gain: Gain) -> str:
     """Return the same in a few characters: types and counts without their NodePool."""
     if not gain.new_nodes:
         return short_name(clean(gain.nodes[0])) if gain.nodes else ""
-    return f"{_new_nodes(gain)}{'+' if gain.other_types else ''}"
+    return f"{_new_nodes(gain)}{'+' if gain.other_types and not gain.mixed_types else ''}"
 
 
 def remedy_words(remedy: Remedy, pods: str = "") -> str:

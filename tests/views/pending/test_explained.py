@@ -35,7 +35,7 @@ from karptui.state.reducer import Batch, KindDelta, reduce
 from karptui.views.pending.explained import explained_lines
 from karptui.views.pending.gates import COLUMNS, gate_lines, gate_rows
 from karptui.views.pending.rejections import miss_text, refusal_counts, refusals_text
-from karptui.views.pending.remedies import REMEDIES, remedy_entries, remedy_text, remedy_values, remedy_words
+from karptui.views.pending.remedies import REMEDIES, gain_text, remedy_entries, remedy_text, remedy_values, remedy_words
 from karptui.views.pending.sentences import now_text, pending_freshness, pending_sentences, quote_lines
 from karptui.views.table import build_rows
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField, SetSetting
@@ -324,6 +324,8 @@ class TestRemedies:
         rows = build_rows(REMEDIES, entries, now_ns=NOW_NS)
         cells = [[cell.text for cell in row.cells] for row in rows]
         assert cells[0] == ["raise it", "NodePool a", "1 of 2", "2 × m5.large or 1 other in a", "+$0.2000", "-", "1"]
+        mixed = replace(GAIN, mixed_types=("c6i.xlarge", "m6i.xlarge"))
+        assert gain_text(mixed) == "2 new nodes (c6i.xlarge, m6i.xlarge) in a"
         assert cells[1][4:6] == ["0", "2 other pods: x/y"]
         assert cells[2][4] == "n/a"
         for column in REMEDIES.columns:

@@ -10,7 +10,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.selectors import NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.whatif.remedies.pending.pools import allow_value
-from karptui.whatif.remedies.pending.remedy import Remedy, RemedyKind
+from karptui.whatif.remedies.pending.remedy import Remedy, RemedyKind, gain_of, solved
 from tests.builders import a_node, a_nodeclaim, a_nodepool, a_pod, a_requirement, amounts, an_instance_type
 from tests.whatif.remedies.asking import TYPES, a_base, a_pool, asked, fields_of, of_kind
 
@@ -113,6 +113,18 @@ def test_the_gain_of_a_remedy() -> None:
     assert (remedy.gain.placed, remedy.gain.nodepools, remedy.gain.instance_type) == (1, ("general",), "m5.large")
     [remedy] = remedies_of(RemedyKind.LIMIT, LARGE, limited(cpu="3"))
     assert remedy.gain.instance_type == "m5.xlarge"
+
+
+def test_new_nodes_with_different_types_are_named() -> None:
+    pods = (a_pod(name="a", uid="a", cpu="3"), a_pod(name="b", uid="b", cpu="500m"), a_pod(name="c", uid="c", cpu="1"))
+    solution = solved(a_base(*pods), ())
+    assert solution is not None
+    gain = gain_of(solution, {pod.uid for pod in pods}, ())
+    assert gain is not None
+    assert (gain.new_nodes, gain.mixed_types) == (2, ("m5.xlarge", "m5.large"))
+    alone = gain_of(solution, {"a"}, ())
+    assert alone is not None
+    assert alone.mixed_types == ()
 
 
 def test_a_remedy_adds_tolerations_for_taints() -> None:

@@ -71,6 +71,8 @@ class Gain(msgspec.Struct, frozen=True):
     """The cheapest type of the first new node."""
     other_types: int = 0
     """Further types that the first new node may have."""
+    mixed_types: tuple[str, ...] = ()
+    """The cheapest type of each new node, each once; empty if all may have the same types."""
     price_per_hour: float | None = None
     """Cost of the new nodes at their cheapest offerings; None without a new node or a price."""
     displaced: tuple[str, ...] = ()
@@ -235,15 +237,18 @@ def gain_of(
         return None
     prices = [settings.paid(claim.cheapest_price_per_hour) for claim in claims]
     known_prices = [price for price in prices if price is not None]
-    first = ClaimTypes().first(claims[0]) if claims else None
+    types = ClaimTypes()
+    cheapest = [option.name for claim in claims if (option := types.first(claim)) is not None]
+    is_mixed = len({types.number(claim) for claim in claims}) > 1
     return Gain(
         placed=placed,
         asked=len(uids),
         nodes=tuple(name for name, _ in nodes),
         nodepools=tuple(dict.fromkeys(claim.nodepool_name for claim in claims)),
         new_nodes=len(claims),
-        instance_type="" if first is None else first.name,
+        instance_type=cheapest[0] if cheapest else "",
         other_types=max(claims[0].type_mask.bit_count() - 1, 0) if claims else 0,
+        mixed_types=tuple(dict.fromkeys(cheapest)) if is_mixed else (),
         price_per_hour=sum(known_prices) if known_prices and len(known_prices) == len(prices) else None,
         displaced=tuple(sorted(key for key in solution.errors if key not in failing)),
     )
