@@ -53,6 +53,7 @@ def a_full_node(*, pods: str = "29", cpu: str) -> dict[str, Any]:
 
 LARGE, OTHER_ZONE = a_pod(cpu="3"), a_pod(node_selector={ZONE: "us-east-1b"})
 GOLD = a_pod(node_selector={"tier": "gold"})
+SILVER = (a_pod(name="s", node="node-1", node_selector={"tier": "silver"}),)
 SOFT = Toleration("soft", "Exists")
 ARM = NodeSelectorTerm((a_requirement(ARCH, "In", "arm64"), a_requirement(ZONE, "Exists")))
 SPEC, REQUIREMENTS = ("spec", "template", "spec"), ("spec", "template", "spec", "requirements")
@@ -76,6 +77,9 @@ SPEC, REQUIREMENTS = ("spec", "template", "spec"), ("spec", "template", "spec", 
      (("spec", "nodeSelector", "tier"), None)),
     (RemedyKind.POOL_LABEL, GOLD, on(a_pool(template_labels={"tier": "silver"})),
      "change the label tier of its nodes from silver to gold",
+     (("spec", "template", "metadata", "labels", "tier"), "gold")),
+    (RemedyKind.POOL_LABEL, GOLD, on(a_pool(template_labels={"tier": "silver"}), running=SILVER),
+     "change the label tier of its nodes from silver to gold (but 1 pod selects silver)",
      (("spec", "template", "metadata", "labels", "tier"), "gold")),
     (RemedyKind.POOL_VALUE, OTHER_ZONE, on(requiring(a_requirement(ZONE, "In", "us-east-1a"))),
      f"allow {ZONE} us-east-1b", ((*REQUIREMENTS, 1, "values"), ["us-east-1a", "us-east-1b"])),

@@ -14,7 +14,7 @@ from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, NODES
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
-from karptui.kube.units import is_in_bytes
+from karptui.kube.units import counted, is_in_bytes, verb
 from karptui.provisioning.catalogue import Catalogue, bits
 from karptui.provisioning.explain import PoolExplanation
 from karptui.provisioning.prepared import Variant
@@ -299,10 +299,10 @@ def _labelled(question: UnplacedPods, pool: NodePool, rejection: RequirementsUnm
                 edit = set_pool(pool, path, selector[reason.key])
                 yield once(RemedyKind.POOL_LABEL, subject_of(pool), words, (edit,))
         else:
-            yield from _allowing(pool, reason)
+            yield from _allowing(question, pool, reason)
 
 
-def _allowing(pool: NodePool, reason: KeyConflict) -> Iterator[Attempt]:
+def _allowing(question: UnplacedPods, pool: NodePool, reason: KeyConflict) -> Iterator[Attempt]:
     """Yield the change that lets a requirement of the NodePool allow the required value."""
     incoming = reason.incoming
     if incoming.complement or not incoming.values or (is_restricted(reason.key) and reason.key not in WELL_KNOWN):
@@ -310,7 +310,11 @@ def _allowing(pool: NodePool, reason: KeyConflict) -> Iterator[Attempt]:
     value = min(incoming.values)
     if reason.key in pool.template_labels:
         path = ("spec", "template", "metadata", "labels", reason.key)
-        words = f"change the label {reason.key} of its nodes from {pool.template_labels[reason.key]} to {value}"
+        before = pool.template_labels[reason.key]
+        words = f"change the label {reason.key} of its nodes from {before} to {value}"
+        pods = question.prepared.inventory.pods
+        users = sum(pod.template.node_selector.get(reason.key) == before and pod.is_active for pod in pods)
+        words += f" (but {counted(users, 'pod')} {verb(users, 'selects', 'select')} {before})" if users else ""
         yield once(RemedyKind.POOL_LABEL, subject_of(pool), words, (set_pool(pool, path, value),))
         return
     for index, requirement in enumerate(pool.requirements):
