@@ -113,7 +113,7 @@ class RemediesScreen(ListScreen[TriedRemedy]):
         pieces: list[tuple[str, Tone]] = []
         if item.trial is not None and (remedy.edits or remedy.preempts):  # the change is also above its YAML
             pieces.append((trial_text(item), Tone.GOOD if item.place == 0 else Tone.NORMAL))
-            if item.trial.wait_seconds and not item.trial.is_forecast:
+            if item.trial.is_waiting:
                 pieces.append((" No node is freed at once: F simulates it.", Tone.MUTED))
         else:
             pieces.append((remedy.sentence, Tone.NORMAL))

@@ -203,7 +203,7 @@ class RemedyForecasts(_Forecasts):
         before: Played | None = None
         forecast: list[Trial] = []
         for remedy, trial in zip(remedies, trials, strict=True):
-            if trial.freed and not trial.wait_seconds:
+            if trial.freed and not trial.is_waiting:
                 before = before or self._play(forecast_of(self._base), nodes)
                 after = self._play(forecast_of(self._base, apply(self._base, remedy.edits)), nodes)
                 forecast.append(self._compared(trial, before, after))
@@ -274,7 +274,8 @@ class RemovalForecasts(_Forecasts):
         base = self._base
         findings = {key: self._findings[key] for key in keys if key in self._findings}
         blockers = [blocker for node in findings.values() for blocker in node.blockers if blocker.is_wanted]
-        is_waiting = any(blocker.code is Code.POD_DND and ends_by_itself(blocker) for blocker in blockers)
+        pods = {pod.key: pod for pod in base.inventory.pods}
+        is_waiting = any(blocker.code is Code.POD_DND and ends_by_itself(blocker, pods) for blocker in blockers)
         is_too_large = len(base.inventory.nodes) > MOST_FORECAST_NODES
         if is_waiting or is_too_large or len(findings) < len(keys) or not base.has_prices:
             return removal

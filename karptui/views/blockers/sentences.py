@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, Effect
 
 
+UNKNOWN_END: Final = Cell("when the pods have ended", short="later")
+"""When nodes are freed whose protected pods end at an unknown time."""
+
+
 def total(effect: Effect) -> int:
     """Return the number of nodes affected by a remedy."""
     return effect.goes + effect.kept + effect.unknown + effect.untried
@@ -48,7 +52,7 @@ def when_cell(effect: Effect | None, *, is_tried: bool = False) -> Cell:
     if effect.within_seconds:
         return Cell(f"after {duration_text(effect.within_seconds)}")
     if not effect.is_at_once:
-        return Cell("when the pods have ended", short="later")
+        return UNKNOWN_END
     return NOT_AVAILABLE if is_tried else COMPUTING
 
 

@@ -13,7 +13,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, count_text, counted, duration_text, verb
 from karptui.session.blockers import BlockerGroup
 from karptui.views.blockers.remedies import remedy_text
-from karptui.views.blockers.sentences import nodes_cell, saves_cell, when_cell
+from karptui.views.blockers.sentences import UNKNOWN_END, nodes_cell, saves_cell, when_cell
 from karptui.views.column import Column, Field, FieldKind, Heading, NumberHeading, Value, count_column, text_column
 from karptui.views.row import COMPUTING, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
@@ -95,7 +95,9 @@ def _when(row: TriedRemedy) -> Cell:
     wait = duration_text(trial.wait_seconds)
     if trial.is_forecast:
         return Cell(f"in {wait}", short=wait)
-    return Cell(f"after {wait}", short=f"> {wait}") if trial.wait_seconds else NOT_AVAILABLE
+    if trial.wait_seconds:
+        return Cell(f"after {wait}", short=f"> {wait}")
+    return UNKNOWN_END if trial.is_waiting else NOT_AVAILABLE
 
 
 def _saves(row: TriedRemedy) -> Cell:
@@ -199,12 +201,12 @@ COLUMNS: Final[tuple[Column[TriedRemedy], ...]] = (
             "when",
             "WHEN",
             "When the last node is removed, by forecast if no other node is removed first (in 11m); otherwise when its"
-            " pods' protection ends (after 62m); n/a if neither is known.",
+            " pods' protection ends (after 62m), or the pods themselves; n/a if none is known.",
             8,
             24,
         ),
         lambda row, _: _when(row),
-        lambda row: row.trial.wait_seconds if row.trial is not None else None,
+        lambda row: row.trial.wait_seconds if row.trial is not None and row.trial.is_time_known else None,
         values=(
             Value(
                 "wait_seconds",
@@ -319,7 +321,7 @@ TABLE: Final = REPORT.without("group")
 def later_text(row: TriedRemedy, now_ns: int) -> str:
     """Return the deadline and effect of a remedy that takes time, or an empty string if it helps at once."""
     trial = row.trial
-    if trial is None or not trial.freed or not trial.wait_seconds:
+    if trial is None or not trial.freed or not (trial.is_waiting or trial.is_forecast):
         return ""
     ends = clock_text(now_ns + trial.wait_seconds * NS_PER_SECOND)
     goes = f"{counted(len(trial.freed), 'node')} {verb(len(trial.freed), 'is', 'are')} removed"
@@ -331,7 +333,7 @@ def later_text(row: TriedRemedy, now_ns: int) -> str:
             f"Above is Karpenter's next command. If all other nodes stay, {goes} in {after} ({ends}){saved}."
             " F forecasts the whole cluster."
         )
-    return (
-        f"Above is the result now. Within {duration_text(trial.wait_seconds)} ({ends} at the latest) the protected"
-        f" pods have ended: then {goes}{saved}. F shows the forecast."
-    )
+    after = "Once the protected pods have ended"
+    if trial.wait_seconds:
+        after = f"Once their pods' protection has ended ({ends} at the latest)"
+    return f"Above is the result now. {after}, {goes}{saved}. F shows the forecast."

@@ -142,14 +142,29 @@ def test_tried_remedies_are_best_first_with_reasons() -> None:
     offered = [
         BlockerRemedy(kind, "it.", (CordonNode("n"),)) for kind in (BlockerRemedyKind.CORDON, BlockerRemedyKind.SPREAD)
     ]
-    nothing, freeing = Trial(2, risk="none"), Trial(2, ("n",), 1.0, 3_600, 4, 1, 2, 60, 0.5, 0, "a risk")
+    nothing, freeing = (
+        Trial(2, risk="none"),
+        Trial(
+            2,
+            ("n",),
+            1.0,
+            3_600,
+            is_waiting=True,
+            evictions=4,
+            cut=1,
+            spares=2,
+            lost_seconds=60,
+            lost_dollars=0.5,
+            risk="a risk",
+        ),
+    )
     rows = build_rows(TABLE, tried_remedies(offered, (nothing, freeing)), now_ns=NOW_NS)
     assert [tuple(cell.text for cell in row.cells) for row in rows] == [
         ("spread", "1 of 2", "after 60m", "$1.0000", "4, 1 cut", "+22.50", "1", "a risk"),
         ("cordon", "0 of 2", "-", "-", "-", "-", "1", "none"),
     ]
     assert trial_text(rows.items[0]) == (
-        "Best: frees 1 node once the protected pods have ended (60m at most), saves $1.00/h,"
+        "Best: frees 1 node once their pods' protection has ended (60m at most), saves $1.00/h,"
         " cuts 1 protected pod after 60s of work; a risk."
     )
     assert trial_text(rows.items[1]) == "Frees no node alone; none."

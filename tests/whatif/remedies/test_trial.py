@@ -11,6 +11,7 @@ from karptui.disruption.codes import Code
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.karpenter.settings import Settings
+from karptui.kube.pod import NO_TROUBLE, PodTrouble
 from karptui.kube.taints import Taint
 from karptui.whatif.edits import ObjectRef, ScaleWorkload
 from karptui.whatif.remedies.blockers.offered import blocker_remedies
@@ -50,7 +51,7 @@ def test_remedies_that_cut_no_pods_precede_those_that_save_more(tried: Tried) ->
     remedies, trials = tried
     order = [str(remedies[at].kind) for at in ranked(remedies, trials)]
     assert order[:4] == [str(item) for item in (Kind.OWN_POOL, Kind.CORDON, Kind.DURATION, Kind.REMOVE_ANNOTATION)]
-    assert of(tried, Kind.REMOVE_ANNOTATION).score > of(tried, Kind.OWN_POOL).score
+    assert of(tried, Kind.REMOVE_ANNOTATION).score > of(tried, Kind.DURATION).score
     assert order[-1:] == [str(Kind.OWN_POOL)], "a remedy that cannot be tried is last"
 
 
@@ -61,7 +62,12 @@ def test_cut_pods_are_counted_with_their_lost_work(tried: Tried) -> None:
     assert cut.why.startswith("Frees 4 nodes, saves up to $3.02/h, cuts 6 protected pods after ")
     assert (len(spared.freed), spared.cut, spared.spares, spared.lost_dollars) == (4, 0, 6, 0.0)
     assert "moves 4 pods, cuts no protected pod" in spared.why
-    assert spared.score == pytest.approx(spared.saves_per_hour * (86_400 - spared.wait_seconds) / 3_600)
+    assert (spared.wait_seconds, spared.is_waiting, spared.is_time_known) == (0, True, False), "the age is no bound"
+    assert spared.why.startswith("Frees 4 nodes once the protected pods have ended (the oldest has run for 5h57m), ")
+    limited = of(tried, Kind.DURATION)
+    assert limited.why.startswith("Frees 4 nodes once their pods' protection has ended (7h19m at most), saves up to ")
+    assert "cuts no protected pod" not in limited.why, "a job that runs longer is evicted then"
+    assert limited.score == pytest.approx(limited.saves_per_hour * (86_400 - limited.wait_seconds) / 3_600)
 
 
 def test_remedies_that_free_no_node_mention_drift_and_risk(tried: Tried) -> None:
@@ -79,10 +85,10 @@ def test_an_impossible_edit_has_a_reason(tried: Tried) -> None:
     assert tried[1][-1].why.startswith("It could not be tried: ")
 
 
-def tried_of_a_service(*taints: Taint) -> Tried:
-    """Return the remedies for a protected StatefulSet pod, alone on a large node, and the result of each."""
-    owner = an_owner(kind="StatefulSet", name="web")
-    pods = a_pod(name="web", node="node-1", annotations=story_e.PROTECTED, owner=owner), a_pod(name="x", node="node-2")
+def tried_of_a_service(*taints: Taint, kind: str = "StatefulSet", trouble: PodTrouble = NO_TROUBLE) -> Tried:
+    """Return the remedies for a protected pod, alone on a large node, and the result of each."""
+    web = a_pod(name="web", node="node-1", annotations=story_e.PROTECTED, owner=an_owner(kind=kind, name="web"))
+    pods = replace(web, trouble=trouble), a_pod(name="x", node="node-2")
     pool = replace(a_pool(taints=taints), budgets=(), consolidate_after_ns=0)
     world = a_world(a_pair("node-1", is_large=True), a_pair("node-2"), pods=pods, nodepools=[pool])
     analysis = analysed(world, TYPES)
@@ -105,6 +111,14 @@ def test_pods_of_services_are_not_treated_as_jobs() -> None:
     assert (unprotected.freed, unprotected.wait_seconds) == (("node-1",), 3 * 3_600 + 1)
     assert unprotected.evictions == 1, "the pod keeps running, on another node"
     assert "each of them is ended at the latest 4h after its node begins to drain" in of(tried, Kind.GRACE).why
+
+
+def test_pods_whose_sidecar_runs_on_do_not_end() -> None:
+    tried = tried_of_a_service(kind="Job", trouble=PodTrouble(outliving=("proxy",)))
+    assert not {Kind.OWN_POOL, Kind.CORDON}.intersection(remedy.kind for remedy in tried[0])
+    taken, limited = of(tried, Kind.REMOVE_ANNOTATION), of(tried, Kind.DURATION)
+    assert (taken.evictions, taken.cut, taken.lost_seconds) == (1, 0, 0)
+    assert (limited.freed, limited.evictions, limited.spares) == (("node-1",), 1, 0), "the pod is still there then"
 
 
 def test_an_own_pool_that_its_pods_do_not_fit_frees_nothing() -> None:

@@ -55,23 +55,24 @@ def protected_pod_remedies(
     """
     pods = objects.pods_of(blockers)
     edited = _edited_owners(blockers, objects) if makes_edits else {}
-    jobs = [blocker for blocker in blockers if ends_by_itself(blocker)]
-    later = effect_of(blockers, findings, is_at_once=not jobs)
-    yield BlockerRemedy(
-        BlockerRemedyKind.OWN_POOL,
-        "Only protected pods run on these nodes; all other nodes become removable.",
-        _own_pool(blockers, objects, edited) if makes_edits else (),
-        later,
-        Replay.SCRATCH,
-        has_jobs=bool(jobs),
-    )
+    jobs = [blocker for blocker in blockers if ends_by_itself(blocker, objects.pods)]
+    leaving = [blocker for blocker in blockers if not is_outlived(blocker, objects.pods)]
+    if leaving:
+        yield BlockerRemedy(
+            BlockerRemedyKind.OWN_POOL,
+            "Only protected pods run on these nodes; all other nodes become removable.",
+            _own_pool(blockers, objects, edited) if makes_edits else (),
+            effect_of(leaving, findings, is_at_once=not jobs),
+            Replay.SCRATCH,
+            has_jobs=bool(jobs),
+        )
     nodes = dict.fromkeys(job.node_name for job in jobs if job.node_name and not job.blocks_drain)
     if nodes:
         yield BlockerRemedy(
             BlockerRemedyKind.CORDON,
             "No new pods land on the node, so it is removed once the protected ones end. Undo with kubectl uncordon.",
             tuple(CordonNode(name) for name in nodes),
-            later,
+            effect_of(jobs, findings, is_at_once=False),
         )
     longest_ns = longest_job_ns(blockers, objects, now_ns)
     hours = hours_beyond(longest_ns)
@@ -194,9 +195,14 @@ def tainted_copy(pool: NodePool) -> dict[str, Any]:
 # Clocks
 
 
-def ends_by_itself(blocker: Blocker) -> bool:
+def ends_by_itself(blocker: Blocker, pods: Mapping[str, Pod]) -> bool:
     """Return whether the pod of a blocker ends automatically, as a job's does and a service's does not."""
-    return blocker.owner.partition("/")[0] not in _SERVICES
+    return blocker.owner.partition("/")[0] not in _SERVICES and not is_outlived(blocker, pods)
+
+
+def is_outlived(blocker: Blocker, pods: Mapping[str, Pod]) -> bool:
+    """Return whether only a sidecar of the blocker's pod still runs: nothing ends it, and no rollout replaces it."""
+    return blocker.object_key in pods and bool(pods[blocker.object_key].trouble.outliving)
 
 
 def longest_job_ns(blockers: Iterable[Blocker], objects: ChangedObjects, now_ns: int) -> int:
@@ -204,7 +210,7 @@ def longest_job_ns(blockers: Iterable[Blocker], objects: ChangedObjects, now_ns:
 
     Pods of services run for ever: their age is no guide to the duration of a protection.
     """
-    jobs = objects.pods_of(filter(ends_by_itself, blockers))
+    jobs = objects.pods_of(blocker for blocker in blockers if ends_by_itself(blocker, objects.pods))
     return max([0, *(now_ns - pod.start_ns for pod in jobs if pod.start_ns != ABSENT_NS)])
 
 

@@ -30,7 +30,7 @@ from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.edits import EditError, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.blockers.preemption import preemptions
-from karptui.whatif.remedies.blockers.protected_pods import ends_by_itself
+from karptui.whatif.remedies.blockers.protected_pods import ends_by_itself, is_outlived
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
 from karptui.whatif.situation import Situation, WhatIfBase
 
@@ -39,7 +39,8 @@ _GOES: Final = frozenset({Outcome.DELETE, Outcome.REPLACE})
 _RISKS: Final[Mapping[BlockerRemedyKind, str]] = {
     BlockerRemedyKind.OWN_POOL: "one more NodePool to maintain",
     BlockerRemedyKind.CORDON: "uncordon a node to keep it",
-    BlockerRemedyKind.DURATION: "later jobs block the node longer, and one that runs longer than {value} is ended",
+    BlockerRemedyKind.DURATION: "a job that starts there later blocks the node longer, and one that runs longer than"
+    " {value} is ended",
     BlockerRemedyKind.GRACE: "a job that runs longer than {value} on a drifted node is ended",
     BlockerRemedyKind.SPREAD: "more nodes may hold one pod each",
     BlockerRemedyKind.PRIORITY: "any pod of higher priority may preempt them later",
@@ -85,7 +86,11 @@ class Trial(msgspec.Struct, frozen=True):
     saves_per_hour: float = 0.0
     """Dollars by the prices of the NodePools, once they have gone."""
     wait_seconds: int = 0
-    """Time until the last node is removed, by forecast; otherwise the longest remaining protection."""
+    """Time until the last node is removed, by forecast; otherwise until the last protection ends; 0 if unknown."""
+    is_waiting: bool = False
+    """Whether its nodes stay until protected pods or their protections have ended."""
+    oldest_seconds: int = 0
+    """Age of the oldest protected pod, if the nodes stay until these pods have ended."""
     evictions: int = 0
     """Pods that are moved from them."""
     cut: int = 0
@@ -149,8 +154,10 @@ class Trial(msgspec.Struct, frozen=True):
         when = f" in {wait}" if self.is_forecast else ""
         if self.otherwise_seconds is not None:
             when += f" instead of {duration_text(self.otherwise_seconds)}"
-        if self.wait_seconds and not self.is_forecast:
-            when = f" once the protected pods have ended ({wait} at most)"
+        if self.is_waiting and self.wait_seconds:
+            when = f" once their pods' protection has ended ({wait} at most)"
+        elif self.is_waiting:
+            when = f" once the protected pods have ended (the oldest has run for {duration_text(self.oldest_seconds)})"
         saved = "savings unknown"
         if self.is_saving_known:
             amount, bound = self.saves_per_hour, self.is_upper_bound
@@ -192,7 +199,9 @@ def try_remedies(
     blockers = [blocker for blocker in blockers if blocker.is_wanted]
     names = frozenset(blocker.claim_name for blocker in blockers if blocker.claim_name)
     protected = frozenset(blocker.object_key for blocker in blockers if blocker.code is Code.POD_DND)
-    jobs = frozenset(b.object_key for b in blockers if b.code is Code.POD_DND and ends_by_itself(b))
+    pods = {pod.key: pod for pod in base.inventory.pods}
+    jobs = frozenset(b.object_key for b in blockers if b.code is Code.POD_DND and ends_by_itself(b, pods))
+    moving = protected - {blocker.object_key for blocker in blockers if is_outlived(blocker, pods)}
     evictable = frozenset(blocker.object_key for blocker in blockers if blocker.code is Code.PDB_EXHAUSTED)
     going = frozenset(_going(base, names).freed)
     trials: list[Trial] = []
@@ -201,7 +210,7 @@ def try_remedies(
         if remedy.preempts:
             trials.append(_preempted(base, remedy, names, protected | evictable))
         else:
-            trials.append(_trial_of(base, remedy, names, protected=protected, jobs=jobs, going=going))
+            trials.append(_trial_of(base, remedy, names, moving=moving, jobs=jobs, going=going))
     return tuple(trials)
 
 
@@ -225,7 +234,7 @@ def _trial_of(
     remedy: BlockerRemedy,
     names: Collection[str],
     *,
-    protected: frozenset[str],
+    moving: frozenset[str],
     jobs: frozenset[str],
     going: Collection[str],
 ) -> Trial:
@@ -240,21 +249,22 @@ def _trial_of(
     effect = remedy.effect
     is_moving = remedy.kind is BlockerRemedyKind.OWN_POOL
     waits = effect is not None and (is_moving or not effect.is_at_once)
+    is_over = remedy.kind is BlockerRemedyKind.DURATION
     after: Situation = edited
     if waits:
         # Services go on: where their protection ends they are as if they had none.
-        is_over = remedy.kind is BlockerRemedyKind.DURATION
         lifted = [replace(edit, value=None) for edit in remedy.edits if isinstance(edit, SetField)]
         after = apply(base, lifted) if is_over else edited
-        gone = protected if is_moving else jobs
+        gone = moving if is_moving else jobs
         after = after.derive(replace(after.inventory, pods=tuple(p for p in after.inventory.pods if p.key not in gone)))
     later = _going(after, names, is_later=waits)
     freed = {name: node_and_saving for name, node_and_saving in later.freed.items() if name not in going}
     drifted, _ = drift_changes(base, edited)
     moved = [pod for node, _ in freed.values() for pod in node.pods if is_reschedulable(pod)]
     cut = [pod for pod in moved if pod.key in jobs]
+    ages = [_age_seconds(pod, base.now_ns) for pod in base.inventory.pods if pod.key in jobs]
     settings = settings_of(base.prices)
-    launched = _launched_for(edited, protected - jobs) if is_moving else []
+    launched = _launched_for(edited, moving - jobs) if is_moving else []
     if launched is None:
         return Trial(nodes=len(names), risk=risk, problem="its pods would not fit there")
     paid = [settings.paid(price) for price in launched]
@@ -268,11 +278,13 @@ def _trial_of(
         saves_per_hour=(joint.per_hour or 0.0) - sum(price or 0.0 for price in paid),
         is_upper_bound=joint.is_upper_bound,
         unpriced=len(freed) if None in paid else saved.count(None),
-        wait_seconds=_wait_seconds(remedy, base, jobs) if waits else 0,
+        wait_seconds=effect.within_seconds if effect is not None else 0,
+        is_waiting=effect is not None and not effect.is_at_once,
+        oldest_seconds=max(ages, default=0),
         evictions=len(moved),
         lost=len(lost_pods(moved)),
         cut=len(cut),
-        spares=len(jobs) - len(cut),
+        spares=0 if is_over else len(jobs) - len(cut),
         lost_seconds=sum(_age_seconds(pod, base.now_ns) for pod in cut),
         lost_dollars=_lost_dollars(freed.values(), jobs, after, settings),
         drifts=len(drifted),
@@ -374,13 +386,6 @@ def _holder(blocker: Blocker) -> Holder:
 
 def _price(fleet: Fleet, node: StateNode) -> float:
     return price_of(fleet, node) or 0.0
-
-
-def _wait_seconds(remedy: BlockerRemedy, base: WhatIfBase, jobs: Collection[str]) -> int:
-    """Return the maximum duration of protected pods: the remedy's, or else the age of the oldest job."""
-    if remedy.effect is not None and remedy.effect.within_seconds:
-        return remedy.effect.within_seconds
-    return max((_age_seconds(pod, base.now_ns) for pod in base.inventory.pods if pod.key in jobs), default=0)
 
 
 def _age_seconds(pod: Pod, now_ns: int) -> int:
