@@ -69,7 +69,8 @@ def trial_text(row: TriedRemedy) -> str:
     if row.trial is None:
         return ""
     why = clean(row.trial.why)
-    return f"Best: {why[:1].lower()}{why[1:]}" if row.place == 0 and row.trial.freed else why
+    is_best = row.place == 0 and row.trial.freed and not row.remedy.unready_newest
+    return f"Best: {why[:1].lower()}{why[1:]}" if is_best else why
 
 
 def _nodes(row: TriedRemedy) -> Cell:

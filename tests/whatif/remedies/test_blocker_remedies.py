@@ -283,6 +283,18 @@ def test_a_budget_remedy_changes_only_the_entries_that_allow_nothing(
     assert remedy.before == tuple(budgets[index].nodes for index in edits)
 
 
+@pytest.mark.parametrize(("unready", "count"), [("0", 1), ("12", 2), ("5", 0), ("029", 2)])
+def test_a_budget_that_nodes_use_up_which_were_launched_lately(unready: str, count: int) -> None:
+    ages = [(f"node-{hours}", hours) for hours in range(10)]
+    result = replace(
+        objects(pools=[a_nodepool(budgets=(DisruptionBudget("1"),))]),
+        nodes=[a_node(name=n, is_ready=n[-1] not in unready, created_ns=NOW_NS - h * HOUR_NS) for n, h in ages],
+        nodeclaims=[a_claim(name) for name, _ in ages],
+    )
+    blocker = Blocker(code=Code.BUDGET_ZERO, pool_name="general", claim_name="c", blocks=frozenset({Method.DRIFT}))
+    assert by_kind([blocker], result)[Kind.WIDER_BUDGET].unready_newest == count
+
+
 def test_the_annotation_of_a_node_is_removed() -> None:
     remedies = by_kind([Blocker(code=Code.NODE_DND, node_name="n")], objects())
     assert remedies[Kind.REMOVE_NODE_ANNOTATION].edits == (

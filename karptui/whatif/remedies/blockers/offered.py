@@ -114,8 +114,9 @@ def budget_remedies(
     methods: dict[str, set[Method]] = {}
     for blocker in blockers:
         methods.setdefault(blocker.pool_name, set()).update(blocker.blocks)
-    uses = count_use(StateNode(*pair) for pair in tracked(objects.nodes, objects.nodeclaims))
-    edits, before = [], []
+    nodes = [StateNode(*pair) for pair in tracked(objects.nodes, objects.nodeclaims)]
+    uses = count_use(nodes)
+    edits, before, unready = [], [], 0
     for name, blocked in methods.items():
         if name not in objects.nodepools:
             continue
@@ -124,12 +125,14 @@ def budget_remedies(
             path = ("spec", "disruption", "budgets", line.index, "nodes")
             edits.append(SetField(ObjectRef("NodePool", name), path, _opening(use)))
             before.append(line.budget.nodes)
+        unready += _unready_newest([node for node in nodes if node.nodepool_name == name], use)
     yield BlockerRemedy(
         BlockerRemedyKind.WIDER_BUDGET,
         "Changes only budgets with no disruption left now; nodes being deleted or NotReady use them up.",
         tuple(edits),
         effect_of(blockers, findings),
         before=tuple(before),
+        unready_newest=unready,
     )
 
 
@@ -142,6 +145,13 @@ def closing_lines(pool: NodePool, reasons: Collection[Reason], use: PoolUse, now
         for line in lines
         if line.is_active and line.allowed <= used and (not reasons or any(map(line.covers, reasons)))
     ]
+
+
+def _unready_newest(nodes: Sequence[StateNode], use: PoolUse) -> int:
+    """Return how many of a NodePool's newest nodes are not ready, if at least half of these are not."""
+    newest = sorted((node.node for node in nodes if node.node is not None), key=lambda node: -node.created_ns)
+    unready = [at for at, node in enumerate(newest) if node.name in use.not_ready]
+    return max((count for count, at in enumerate(unready, 1) if 2 * count > at), default=0)
 
 
 def _opening(use: PoolUse) -> str:

@@ -81,6 +81,8 @@ class BlockerRemedy(msgspec.Struct, frozen=True):
     """The value to set, computed for this cluster: ``8h``."""
     before: tuple[str, ...] = ()
     """Values that the patch expects before it replaces them."""
+    unready_newest: int = 0
+    """Newest nodes of its NodePools that are not ready: those that it lets Karpenter launch may not be either."""
     has_jobs: bool = True
     """Whether any of the protected pods ends automatically."""
     preempts: bool = False

@@ -22,7 +22,7 @@ from karptui.karpenter.nodeclaim import node_key
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod, lost_pods
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
-from karptui.kube.units import count_text, counted, duration_text
+from karptui.kube.units import count_text, counted, duration_text, verb
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.solution import solve
 from karptui.provisioning.state_node import StateNode
@@ -217,14 +217,16 @@ def try_remedies(
 def ranked(remedies: Sequence[BlockerRemedy], trials: Sequence[Trial]) -> tuple[int, ...]:
     """Return indexes of remedies, best first.
 
-    First remedies that free nodes and kill no protected pod, then remedies that kill some, then remedies without
-    effect; equal remedies by score, by evicted pods, and in their original order.
+    First remedies that free nodes and kill no protected pod, then remedies that kill some, then remedies that may
+    launch nodes like those that are not ready, then remedies without effect; equal remedies by score, by evicted pods,
+    and in their original order.
     """
 
-    def rank(at: int) -> tuple[bool, bool, bool, float, int, int]:
+    def rank(at: int) -> tuple[bool, bool, bool, bool, float, int, int]:
         trial = trials[at]
         is_tried = bool(remedies[at].edits or remedies[at].preempts) and not trial.problem
-        return not is_tried, not trial.freed, trial.cut > 0, -round(trial.score, 2), trial.evictions, at
+        is_risky = remedies[at].unready_newest > 0
+        return not is_tried, not trial.freed, is_risky, trial.cut > 0, -round(trial.score, 2), trial.evictions, at
 
     return tuple(sorted(range(len(remedies)), key=rank))
 
@@ -240,6 +242,9 @@ def _trial_of(
 ) -> Trial:
     risks = _RISKS if remedy.has_jobs else {**_RISKS, **_RISKS_OF_SERVICES}
     risk = risks[remedy.kind].format(value=remedy.value)
+    if remedy.unready_newest:
+        not_ready = verb(remedy.unready_newest, "is", "are")
+        risk = f"{remedy.unready_newest} of its newest nodes {not_ready} not ready: new nodes may not be either"
     if not remedy.edits:
         return Trial(risk=risk, problem="the original objects are unknown")
     try:
