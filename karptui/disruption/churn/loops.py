@@ -54,6 +54,8 @@ class Succession:
         self._by_pool: defaultdict[str, _Births] = defaultdict(_Births)
         self._by_reason: defaultdict[Removal | None, _Births] = defaultdict(_Births)
         self._by_kind: defaultdict[tuple[str, str, str], _Births] = defaultdict(_Births)
+        self.joined_ns = max((life.created_ns for life in lives if life.node and life.why not in FAILED), default=0)
+        """When the latest NodeClaim that became a node was created; 0 if unknown."""
         for life in sorted(lives, key=lambda life: life.created_ns):
             if life.created_ns:
                 self._by_pool[life.pool].add(life)
@@ -105,6 +107,8 @@ FEWEST: Final = 3
 """Repetitions that make a loop."""
 MOVES_PER_POD: Final = 2
 """Moves of each pod, on average, that make a workload's loop."""
+QUIET_NS: Final = 30 * MINUTE_NS
+"""After this time without another failed launch nothing repeats: a node has 15 minutes to register."""
 ONE_DRAIN_NS: Final = 5 * MINUTE_NS
 """Moves within this time may be one drain of several nodes, and no loop."""
 
@@ -177,8 +181,8 @@ def relaunches(removed: Iterable[Life], succession: Succession) -> dict[str, Lif
     return by_claim
 
 
-def pool_loops(removed: Mapping[str, Sequence[Life]], succession: Succession) -> Iterator[Loop]:
-    """Yield the loops of NodePools."""
+def pool_loops(removed: Mapping[str, Sequence[Life]], succession: Succession, now_ns: int) -> Iterator[Loop]:
+    """Yield the loops of NodePools; failed launches are none once a later one succeeded, or after half an hour."""
     for pool, members in removed.items():
         short = _but_one_rollout([life for life in members if is_short(life) and not _was_used(life)])
         if len(short) >= FEWEST and not _is_one_surge(short):
@@ -188,7 +192,8 @@ def pool_loops(removed: Mapping[str, Sequence[Life]], succession: Succession) ->
         if len(again) >= FEWEST:
             yield _loop(LoopKind.SAME_TYPE, pool, again)
         failed = [life for life in members if life.why in FAILED]
-        if len(failed) >= FEWEST:
+        last_ns = max((life.removed_ns for life in failed), default=0)
+        if len(failed) >= FEWEST and succession.joined_ns < last_ns and now_ns - last_ns < QUIET_NS:
             yield _loop(LoopKind.NEVER_JOINED, pool, failed)
 
 

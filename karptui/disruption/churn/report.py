@@ -117,7 +117,7 @@ def churn_of(inventory: Inventory, now_ns: int, history: ClusterHistory = NO_HIS
     by_pool: dict[str, list[Life]] = {name: [] for name in sorted(pools)}
     for life in removed(all_lives, window.since_ns):
         by_pool.setdefault(life.pool, []).append(life)
-    loops = tuple(pool_loops(by_pool, succession))
+    loops = tuple(pool_loops(by_pool, succession, now_ns))
     pool_of_node = {life.node: life.pool for life in all_lives if life.node}
     moves_by_pool = Counter(pool_of_node.get(move.node, "") for move in moves if move.node)
     facts = _ChurnFacts(all_lives, by_pool, window, succession, moves_by_pool, loops)
