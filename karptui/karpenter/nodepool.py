@@ -14,10 +14,15 @@ from karptui.kube.objects import EMPTY, EMPTY_LABELS, Condition, KubeObject, con
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
+from karptui.kube.timestamps import MINUTE_NS
 
 WHEN_EMPTY: Final = "WhenEmpty"
 WHEN_EMPTY_OR_UNDERUTILIZED: Final = "WhenEmptyOrUnderutilized"
 BALANCED: Final = "Balanced"
+CHECKED_NS: Final = 2 * MINUTE_NS
+"""Karpenter checks a changed NodeClass or NodePool within this time."""
+_CLASS_UNKNOWN: Final = "NodeClassReadinessUnknown"
+"""Reason of a NodePool's condition NodeClassReady, which is False then: pkg/controllers/nodepool/readiness."""
 
 
 class DisruptionBudget(msgspec.Struct, frozen=True, gc=False):
@@ -117,3 +122,13 @@ def unread_nodeclasses(nodepools: Iterable[NodePool], nodeclasses: Iterable[Node
     refs = (pool.node_class_ref for pool in nodepools if pool.nodeclass_exists)
     existing = {ref.key: ref for ref in refs}
     return tuple(existing[key] for key in sorted(existing.keys() - read))
+
+
+def is_being_checked(pool: NodePool, nodeclass: NodeClass | None, now_ns: int) -> bool:
+    """Return whether a NodePool or its NodeClass was changed so recently that Karpenter has not checked it."""
+    ready = [condition_of(either.conditions, "Ready") for either in (pool, nodeclass) if either is not None]
+    unknown = [condition for condition in ready if condition is not None and condition.status == "Unknown"]
+    of_class = condition_of(pool.conditions, "NodeClassReady")
+    if of_class is not None and of_class.reason == _CLASS_UNKNOWN:
+        unknown.append(of_class)
+    return any(now_ns - condition.last_transition_ns < CHECKED_NS for condition in unknown)

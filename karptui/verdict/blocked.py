@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from karptui.disruption.churn.moves import EVICTED, is_eviction
+from karptui.disruption.churn.moves import ADVANCED_NS, EVICTED, evicted_controllers
 from karptui.disruption.codes import CODES, Blocker, Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.do_not_disrupt import protects_node
@@ -21,8 +21,6 @@ from karptui.verdict.upcoming import forced_end_ns
 
 BRIEF_NS: Final = 5 * MINUTE_NS
 """A rollout uses up PodDisruptionBudgets and disruption budgets for this long."""
-ADVANCED_NS: Final = 10 * MINUTE_NS
-"""A drain that evicts one pod after the other takes this long for each: until its successor is ready."""
 ENDS_SOON_NS: Final = HOUR_NS
 """Protection that ends within this time needs no action."""
 HELD: Final = {
@@ -179,11 +177,7 @@ def _advances(lines: Sequence[VerdictNode], blockers: Sequence[Blocker], manner:
         pods = {pod.pod.key if drain else "" for drain in drains for pod in (drain.holders if drain else ())}
         if len(drains) < len(users) or not all(drain is not None and drain.holders for drain in drains):
             return False
-    evicted = {  # by controller, whose pods have its name and a suffix
-        f"{event.involved_namespace}/{event.involved_name}".rpartition("-")[0]
-        for event in case.recent(*EVICTED, within_ns=ADVANCED_NS)
-        if is_eviction(event)
-    }
+    evicted = evicted_controllers(case.recent(*EVICTED, within_ns=ADVANCED_NS))
     return bool(pods) and evicted.issuperset(pod.rpartition("-")[0] for pod in pods)
 
 

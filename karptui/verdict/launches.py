@@ -11,7 +11,7 @@ from karptui.aws.launch_refusals import LaunchRefusal
 from karptui.disruption.churn.life import Removal
 from karptui.disruption.command import Method
 from karptui.karpenter.nodeclass import NodeClass
-from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.nodepool import NodePool, is_being_checked
 from karptui.kube.objects import Condition, condition_of
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.kube.units import count_text
@@ -33,10 +33,6 @@ from karptui.verdict.refusals import recent_refusals
 
 DRIFT_PATIENCE_NS: Final = HOUR_NS
 """Drift that has not advanced for this long is reported."""
-CHECKED_NS: Final = 2 * MINUTE_NS
-"""Karpenter checks a changed NodeClass or NodePool within this time."""
-_CLASS_UNKNOWN: Final = "NodeClassReadinessUnknown"
-"""Reason of a NodePool's condition NodeClassReady, which is False then: pkg/controllers/nodepool/readiness."""
 _NO_DEPENDENTS: Final = ("Ready", "NodeRegistrationHealthy")
 """Conditions that the condition Ready does not follow from."""
 DAEMONSET_PATIENCE_NS: Final = 2 * MINUTE_NS
@@ -115,16 +111,6 @@ def _pools_not_ready(case: VerdictCase, pending: PendingPods) -> Iterator[Cluste
             pending=explained,
             screen="pools",
         )
-
-
-def is_being_checked(pool: NodePool, nodeclass: NodeClass | None, now_ns: int) -> bool:
-    """Return whether a NodePool or its NodeClass was changed so recently that Karpenter has not checked it."""
-    ready = [condition_of(either.conditions, "Ready") for either in (pool, nodeclass) if either is not None]
-    unknown = [condition for condition in ready if condition is not None and condition.status == "Unknown"]
-    of_class = condition_of(pool.conditions, "NodeClassReady")
-    if of_class is not None and of_class.reason == _CLASS_UNKNOWN:
-        unknown.append(of_class)
-    return any(now_ns - condition.last_transition_ns < CHECKED_NS for condition in unknown)
 
 
 def _is_unusable(nodeclass: NodeClass) -> bool:

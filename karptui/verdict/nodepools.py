@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from karptui.disruption.codes import Code
 from karptui.disruption.static_drift import is_refillable
-from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.nodepool import NodePool, is_being_checked
 from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reason
 from karptui.verdict.blocked import lacks_some, sum_of
 from karptui.verdict.case import VerdictCase, VerdictNode
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner
-from karptui.verdict.launches import is_being_checked
 
 
 def nodepool_findings(case: VerdictCase) -> Iterator[ClusterFinding]:

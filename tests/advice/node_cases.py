@@ -70,9 +70,11 @@ def leaving(*, node_selector: dict[str, str]) -> Inventory:
     )
 
 
-def draining(*, since_ns: int = HOUR_NS, grace_ns: int | None = None, pods: tuple[Pod, ...] = ()) -> Inventory:
+def draining(
+    *, since_ns: int = HOUR_NS, grace_ns: int | None = None, pods: tuple[Pod, ...] = (), **claim: Any
+) -> Inventory:
     return one_node(claim={"deletion_ns": NOW_NS - since_ns, "termination_grace_period_ns": grace_ns,
-                           "created_ns": NOW_NS - DAY_NS},
+                           "created_ns": NOW_NS - DAY_NS, **claim},
                     pods=pods)  # fmt: skip
 
 
@@ -88,6 +90,7 @@ def reported(
     return one_node(events=(replace(event, first_ns=NOW_NS - first_ns),), node=node, claim=claim)
 
 
+EVICTED = an_event(about="Pod/default/web-0", reason="Evicted")
 SLOW = Taint("slow", "NoSchedule")
 
 
@@ -153,7 +156,9 @@ CASES = [
          lambda: draining(pods=(a_pod(node="node-1"), a_pod(name="late", node="node-1", deletion_ns=NOW_NS + HOUR_NS))),
          ("It waits for default/web-1, default/late",), name="one of two ends"),
     *quiet("node-drain-without-end", lambda: draining(grace_ns=DAY_NS), lambda: draining(since_ns=MINUTE_NS), one_node,
-           lambda: draining(pods=(a_pod(node="node-1", deletion_ns=NOW_NS + HOUR_NS),))),
+           lambda: draining(pods=(a_pod(node="node-1", deletion_ns=NOW_NS + HOUR_NS),)),
+           lambda: draining(conditions=(a_condition("InstanceTerminating"),)),
+           lambda: replace(draining(pods=(a_pod(node="node-1"),)), events=(EVICTED,))),
     Case("node-candidate-only", reported,
          ("1 node (node-1) has been called a consolidation candidate 12 times for up to 2h",), INFO),
     *quiet("node-candidate-only", lambda: reported(count=1), lambda: reported(first_ns=MINUTE_NS),

@@ -150,7 +150,8 @@ CASES = [
          ("is not ready: SubnetsReady is False (none found): general cannot launch nodes",), ERROR),
     Case("nodeclass-not-ready", lambda: with_class(ec2({"userData": 5}, name="other")),
          ("cannot be read", "no NodePool uses it"), INFO, name="unreadable"),
-    *quiet("nodeclass-not-ready", lambda: with_class(ec2(conditions=(a_condition("Ready"),)))),
+    *quiet("nodeclass-not-ready", lambda: with_class(ec2(conditions=(a_condition("Ready"),))),
+           lambda: with_class(ec2(conditions=(a_condition("Ready", status="Unknown", since_ns=NOW_NS),)))),
     Case(
         "nodeclass-userdata-kubelet",
         lambda: with_class(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity, rule
 from karptui.advice.words import at_cost, listed, named_nodes, node_refs, share, span
+from karptui.disruption.churn.moves import ADVANCED_NS, evicted_controllers
 from karptui.disruption.codes import Code
 from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.drain import LONG_NS
@@ -17,7 +18,7 @@ from karptui.disruption.termination import deadline_of
 from karptui.forward.durations import joined_since, observed
 from karptui.karpenter.do_not_disrupt import OFF
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
-from karptui.karpenter.nodeclaim import DrainStage, claim_key, initialization_obstacles
+from karptui.karpenter.nodeclaim import DrainStage, claim_key, deletion_stage, initialization_obstacles
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, nano
@@ -138,19 +139,22 @@ def _deleting_blocks_all(context: AdviceContext) -> Iterator[Finding]:
     )
 
 
-def _has_drain_with_end(context: AdviceContext, node: StateNode) -> bool:
-    """Return whether each pod that a drain waits for ends by its grace period or by its do-not-disrupt."""
+def _has_drain_with_end(context: AdviceContext, node: StateNode, evicted: Collection[str]) -> bool:
+    """Return whether each pod that a drain waits for ends by its grace period, by its do-not-disrupt, or in turn."""
     predicates = context.fleet.pods
     waiting = [pod for pod in node.pods if predicates.is_waited_for(pod)]
-    ends = (pod.deletion_ns if pod.is_terminating else predicates.protection(pod).until_ns for pod in waiting)
-    return bool(waiting) and all(end_ns > context.now_ns for end_ns in ends)
+    ends = {pod: pod.deletion_ns if pod.is_terminating else predicates.protection(pod).until_ns for pod in waiting}
+    return bool(waiting) and all(
+        end_ns > context.now_ns or pod.key.rpartition("-")[0] in evicted for pod, end_ns in ends.items()
+    )
 
 
 @rule(
     "node-drain-without-end",
     title="a drain that may never end",
-    what="A NodeClaim has been in deletion for more than half an hour and has no deadline. Pods that end by their "
-    "grace period, or whose do-not-disrupt ends, do not count.",
+    what="A NodeClaim has been in deletion for more than half an hour , is not drained, and has no deadline. Pods "
+    "that end by their grace period, whose do-not-disrupt ends, or of which others were evicted within 10 minutes, do "
+    "not count.",
     why="A drain waits for pods with do-not-disrupt and for PodDisruptionBudgets. terminationGracePeriod of the "
     "NodeClaim would end the wait; it is fixed when the NodeClaim is created, so adding it to the NodePool now does "
     "not help this node.",
@@ -159,6 +163,8 @@ def _has_drain_with_end(context: AdviceContext, node: StateNode) -> bool:
     "terminationGracePeriod on the NodePool.",
 )
 def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
+    recent = (event for event in context.inventory.events if event.last_ns >= context.now_ns - ADVANCED_NS)
+    evicted = evicted_controllers(recent)
     draining = [
         (context.now_ns - node.claim.deletion_ns, node)
         for node in context.fleet.nodes
@@ -167,7 +173,8 @@ def _drain_without_end(context: AdviceContext) -> Iterator[Finding]:
         and node.claim.is_deleting
         and context.now_ns - node.claim.deletion_ns >= LONG_NS
         and deadline_of(node.claim) is None
-        and not _has_drain_with_end(context, node)
+        and deletion_stage(node.claim, node.node)[0] is not DrainStage.INSTANCE
+        and not _has_drain_with_end(context, node, evicted)
     ]
     if not draining:
         return

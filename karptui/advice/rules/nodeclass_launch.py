@@ -14,7 +14,7 @@ from karptui.aws.market import live_instance_types
 from karptui.aws.nodeclass import AL2023, Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.nodeclass_validation import refusal
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
-from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.nodepool import NodePool, is_being_checked
 from karptui.kube.group import group_by
 from karptui.kube.units import counted
 from karptui.whatif.edits import ObjectRef, SetField
@@ -69,7 +69,8 @@ def _no_interfaces(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "nodeclass-not-ready",
     title="the NodeClass is not ready",
-    what="A condition of a NodeClass is not True, or its spec cannot be read.",
+    what="A condition of a NodeClass is not True, or its spec cannot be read. Conditions that have been Unknown for "
+    "less than two minutes do not count: Karpenter is still checking the NodeClass.",
     why="A NodePool is ready only if its NodeClass is: subnets, security groups, images and the instance profile must "
     "have been resolved. Until then the NodePool launches nothing.",
     source="pkg/controllers/nodeclass of the AWS provider",
@@ -79,7 +80,7 @@ def _not_ready(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in sorted(context.inventory.nodeclasses, key=lambda node_class: node_class.key):
         users = [pool for pool in context.pools if pool.node_class_ref.key == nodeclass.key]
         reason = _not_ready_fact(nodeclass)
-        if not reason:
+        if not reason or any(is_being_checked(pool, nodeclass, context.now_ns) for pool in users):
             continue
         used = f"{listed(pool.name for pool in users)} cannot launch nodes" if users else "no NodePool uses it"
         yield Finding(

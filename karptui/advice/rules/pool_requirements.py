@@ -15,7 +15,7 @@ from karptui.aws.lint import LintFinding, LintSeverity, unknown_operators, wildc
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE
 from karptui.karpenter.nodeclass import EC2_KIND
-from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.nodepool import NodePool, is_being_checked
 from karptui.karpenter.requirements import OPERATORS, Requirement, Requirements, plain_bounds
 from karptui.kube.resources import PODS, cpu_millis, memory_bytes
 from karptui.kube.selectors import NodeSelectorRequirement
@@ -334,7 +334,7 @@ def _reasons(count: FilterCount) -> str:
 @rule(
     "pool-not-ready",
     title="the NodePool is not ready",
-    what="A NodePool's Ready condition is not True.",
+    what="A NodePool's Ready condition is not True, and Karpenter is not still checking it after a change.",
     why="Karpenter skips NodePools that are not ready, most often because their NodeClass is missing or cannot be "
     "resolved; pods go to other pools or fail. With no usable NodePool at all there is neither error nor event.",
     source="pkg/controllers/nodepool/readiness and pkg/controllers/provisioning/provisioner.go",
@@ -342,11 +342,11 @@ def _reasons(count: FilterCount) -> str:
     "groups or images that matches nothing, or the instance profile's role.",
 )
 def _not_ready(context: AdviceContext) -> Iterator[Finding]:
-    classes = {nodeclass.key for nodeclass in context.inventory.nodeclasses}
+    classes = {nodeclass.key: nodeclass for nodeclass in context.inventory.nodeclasses}
     for pool in context.pools:
-        if pool.is_ready:
-            continue
         ref = pool.node_class_ref
+        if pool.is_ready or is_being_checked(pool, classes.get(ref.key), context.now_ns):
+            continue
         is_seen = ref.key in classes
         is_missing = not is_seen and ("NodeClass" not in context.hidden or pool.nodeclass_exists is False)
         reason = f"its {ref.kind} {ref.name} does not exist" if is_missing else _reason(pool)

@@ -14,10 +14,13 @@ from karptui.kube.generated_names import stem
 from karptui.kube.group import group_by
 from karptui.kube.objects import Event, controller_of
 from karptui.kube.pod import Pod
+from karptui.kube.timestamps import MINUTE_NS
 from karptui.kube.workload import Workload
 
 EVICTED: Final = frozenset({"Evicted", "Disrupted"})
 """Reasons of events about pods that Karpenter evicts, or deletes at the end of the grace period."""
+ADVANCED_NS: Final = 10 * MINUTE_NS
+"""A drain that evicts one pod after the other takes this long for each: until its successor is ready."""
 KUBELET: Final = "kubelet"
 """Source of events about pods that the kubelet itself evicts, for want of resources: they are not moved."""
 _EVICTED_PREFIX: Final = "Evicted pod: "
@@ -60,6 +63,12 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
 def is_eviction(event: Event) -> bool:
     """Return whether an event reports that Karpenter evicted a pod; kubelets use the same reason."""
     return event.reason in EVICTED and event.involved_kind == "Pod" and event.source != KUBELET
+
+
+def evicted_controllers(events: Iterable[Event]) -> set[str]:
+    """Return ``namespace/name`` of the controllers of evicted pods, which have its name and a suffix."""
+    pods = (f"{event.involved_namespace}/{event.involved_name}" for event in events if is_eviction(event))
+    return {pod.rpartition("-")[0] for pod in pods}
 
 
 def moves_of(events: Iterable[Event], gone: Iterable[GonePod], names: WorkloadNames) -> tuple[Move, ...]:
