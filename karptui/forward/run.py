@@ -33,7 +33,7 @@ from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, duration_text, first_of, verb
 from karptui.provisioning.instance_types import InstanceTypes
 from karptui.provisioning.kube_scheduler import is_kube_scheduled
-from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED, not_modelled
+from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED, PREEMPTION, not_modelled
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 
 _MOST_NAMES: Final = 3
@@ -355,7 +355,7 @@ def _not_modelled(inventory: Inventory) -> list[str]:
     parts = [
         "spot interruptions, and offerings that become unavailable",
         "drift caused by later changes, such as new images",
-        "preemption",
+        PREEMPTION,
     ]
     if jobs:
         others = "" if jobs == kinds.total() else "other "

@@ -84,7 +84,8 @@ WELL_KNOWN: Final = frozenset(
 AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
 """API group and label domain of EKS Auto Mode."""
 COMPUTE_TYPE: Final = "eks.amazonaws.com/compute-type"
-"""Label with value ``auto`` on EKS Auto Mode nodes, and ``fargate`` on Fargate nodes."""
+"""Label with value ``auto`` on EKS Auto Mode nodes, and `FARGATE` on Fargate nodes."""
+FARGATE: Final = "fargate"
 AUTO_MODE_LABELS: Final = frozenset(
     f"{AUTO_MODE_GROUP}/{key.partition('/')[2]}" for key in WELL_KNOWN if key.startswith(f"{AWS_GROUP}/instance-")
 )

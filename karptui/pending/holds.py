@@ -25,7 +25,7 @@ from karptui.pending.crowding import crowding_of
 from karptui.pending.disagreements import PATIENCE_NS, SHORT_PATIENCE_NS, Disagreement, DisagreementCode
 from karptui.pending.messages import NOMINATED, PodMessages
 from karptui.pending.nominations import selects
-from karptui.provisioning.kube_scheduler import is_kube_scheduled
+from karptui.provisioning.kube_scheduler import FARGATE_SCHEDULER, is_kube_scheduled
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
 from karptui.state.cluster import ClusterState
@@ -52,7 +52,7 @@ _NO_ZONE: Final = "no available volume zone"
 """In kube-scheduler's messages about nodes outside the zone of a volume's label."""
 _CLAIM_FAILED: Final = "FailedResourceClaimCreation"
 """Reason of the resource claim controller's events about pods."""
-_SCHEDULERS_OUTSIDE: Final = frozenset({"fargate-scheduler", "gke.io/optimize-utilization-scheduler"})
+_SCHEDULERS_OUTSIDE: Final = frozenset({FARGATE_SCHEDULER, "gke.io/optimize-utilization-scheduler"})
 """Schedulers in the control planes of EKS and GKE: no pod of the cluster is theirs."""
 GATED_NS: Final = DAY_NS
 """Controllers remove their scheduling gates within minutes, queues when it is the pod's turn."""

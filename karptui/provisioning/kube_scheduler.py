@@ -32,6 +32,8 @@ from karptui.provisioning.waiting_pods import QueuedPod
 
 KUBE_SCHEDULER_NAMES: Final = frozenset({"", "default-scheduler"})
 """Values of ``schedulerName`` that mean kube-scheduler."""
+FARGATE_SCHEDULER: Final = "fargate-scheduler"
+"""Scheduler in the control plane of EKS, which starts each pod on a Fargate node of its own."""
 _FULL: Final = 100
 _FEW: Final = 100
 _MOST_SCORES: Final = 64

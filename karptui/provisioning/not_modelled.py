@@ -13,6 +13,7 @@ from karptui.provisioning.volumes import unread_of_volumes
 KUBE_SCHEDULER_APPROXIMATED: Final = (
     "kube-scheduler's filters are exact; its scores are approximated, without images and preferred pod affinity"
 )
+PREEMPTION: Final = "preemption"
 
 
 def not_modelled(inventory: Inventory, settings: Settings, *, keeps_replicas: bool = False) -> list[str]:

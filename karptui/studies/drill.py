@@ -11,12 +11,13 @@ import msgspec
 
 from karptui.errors import RequestError
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import NODEPOOL, ZONE, capacity_type_of
+from karptui.karpenter.labels import COMPUTE_TYPE, FARGATE, NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.group import group_by
 from karptui.kube.pod import Pod
-from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED
+from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED, PREEMPTION
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
+from karptui.studies.held_pods import placement_premises
 from karptui.whatif.accuracy import accuracy_of
 from karptui.whatif.difference import Difference, difference
 from karptui.whatif.difference_lines import ClaimLine, PlaceKind, Unplaced
@@ -95,12 +96,17 @@ class LeftBehind(NamedTuple):
         places = replay(edited, Replay.PENDING).places
         kinds = Counter(places[key].kind for key in self.moved)
         unplaced = (pod for pod in (*difference.no_longer_fit, *difference.still_pending) if pod.pod_key in self.moved)
+        claims = [claim for claim in difference.claims if not self.moved.isdisjoint(claim.pods)]
+        others = [claim for claim in difference.claims if claim.is_changed and self.moved.isdisjoint(claim.pods)]
+        # Some only replace nodes that are launched for pending pods without the loss.
+        more = others[len(difference.claims_before) :]
         return {
             "nodes": self.nodes,
             "pods": len(self.moved),
             "on_nodes": kinds[PlaceKind.NODE],
             "on_new": kinds[PlaceKind.CLAIM],
-            "launches": _launches(claim for claim in difference.claims if not self.moved.isdisjoint(claim.pods)),
+            "launches": _launches([*claims, *more]),
+            "for_pending": len(more),
             "pending": tuple(sorted(unplaced, key=lambda waiting: waiting.pod_key)),
             "lost": tuple(sorted(pod.key for pod in self.lost)),
         }
@@ -118,7 +124,9 @@ class Placements(msgspec.Struct, frozen=True, kw_only=True):
     on_new: int
     """Pods that get a new node."""
     launches: tuple[DrillLaunch, ...]
-    """By NodePool."""
+    """By NodePool; without nodes that are launched anyway."""
+    for_pending: int
+    """New nodes only for pods that are pending today, on nodes that are lost or within limits that become free."""
     pending: tuple[Unplaced, ...]
     """Pods that are unschedulable."""
     lost: tuple[str, ...]
@@ -128,7 +136,7 @@ class Placements(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def launched(self) -> int:
-        """How many new nodes come for pods that have to move."""
+        """How many new nodes come."""
         return sum(launch.nodes for launch in self.launches)
 
     @property
@@ -149,9 +157,9 @@ class Drill(Placements, frozen=True, kw_only=True):
     nodes_before: int
     """Nodes, and NodeClaims without a node yet, whoever made them."""
     starting: int
-    """Number of NodeClaims without a node among them."""
+    """NodeClaims without a node among those that are gone."""
     also_pending: tuple[Unplaced, ...]
-    """Pods that wait today, would get a place, and get none now."""
+    """Pods that are pending today, fit by simulation, and do not after the loss; not counted as its effect."""
     closed: tuple[str, ...]
     """NodePools that have types to launch today, and none then."""
     assumed: tuple[str, ...]
@@ -159,8 +167,8 @@ class Drill(Placements, frozen=True, kw_only=True):
 
     @property
     def waiting(self) -> int:
-        """Number of pods that are unschedulable and were not, or would not have been, before."""
-        return len(self.pending) + len(self.also_pending)
+        """Number of displaced pods that are unschedulable."""
+        return len(self.pending)
 
 
 def losses(inventory: Inventory) -> tuple[Loss, ...]:
@@ -212,7 +220,7 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
         **left.placements(edited, changes),
         loss=loss,
         nodes_before=len(members),
-        starting=len(members) - len(inventory.nodes),
+        starting=len(set(gone).difference(node.name for node in inventory.nodes)),
         also_pending=tuple(unplaced for unplaced in changes.no_longer_fit if unplaced.pod_key not in left.moved),
         closed=tuple(sorted(set(edited.prepared.left_out) - set(base.prepared.left_out))),
         edits=tuple(edits),
@@ -220,17 +228,20 @@ def drill(base: WhatIfBase, loss: Loss, reporter: Reporter = silent) -> Drill:
             *ASSUMED,
             *(() if edited.prepared.pools else (KUBE_SCHEDULER_APPROXIMATED,)),
             *(() if pool else edited.notes),
-            *base.premises,
+            *placement_premises(base),
         ),
-        not_modelled=(OTHERS_MOVE_TOO, *accuracy_of(base, edited, Replay.PENDING).not_modelled),
+        not_modelled=(OTHERS_MOVE_TOO, PREEMPTION, *accuracy_of(base, edited, Replay.PENDING).not_modelled),
     )
 
 
 def _members(inventory: Inventory) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield name and labels of every node, and of every NodeClaim without one."""
+    """Yield name and labels of every node, and of every NodeClaim without one.
+
+    Fargate starts its pods on nodes of its own again: these are no nodes to lose.
+    """
     names = {node.name for node in inventory.nodes}
     provider_ids = {node.provider_id for node in inventory.nodes} - {""}
-    yield from ((node.name, node.labels) for node in inventory.nodes)
+    yield from ((node.name, node.labels) for node in inventory.nodes if node.labels.get(COMPUTE_TYPE) != FARGATE)
     for claim in inventory.nodeclaims:
         if claim.node_name not in names and claim.provider_id not in provider_ids:
             yield claim.name, claim.labels

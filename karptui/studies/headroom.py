@@ -19,7 +19,7 @@ from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.pod_class import RESPECT
 from karptui.provisioning.pool_order import served_pools, skip_reason
 from karptui.provisioning.reporter import Each, Reporter, one_by_one, silent
-from karptui.studies.held_pods import held_premises
+from karptui.studies.held_pods import placement_premises
 from karptui.studies.pod_trial import PodTrial, SamplePod, sample_of, samples
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.edits.apply import apply
@@ -33,6 +33,7 @@ ASSUMED: Final = (
     "pods that are pending today are scheduled with them",
     "a new node has the cheapest offering of the first available capacity type",
     "if several nodes fit, kube-scheduler's choice is approximated",
+    "no pod preempts pods of lower priority",
 )
 
 
@@ -232,7 +233,7 @@ def headroom(
         pools=tuple(rooms),
         buffered=len(edited.prepared.buffer_pods),
         tried=most,
-        assumed=(*base.premises, *held_premises(base), *ASSUMED),
+        assumed=(*placement_premises(base), *ASSUMED),
     )
 
 
@@ -313,7 +314,7 @@ def _without_karpenter(
         reason="" if is_at_least else reason,
         pools=tuple(_closed(edited, pool, reason) for pool in edited.inventory.nodepools if pool.name in pools_alone),
         tried=len(copies),
-        assumed=(*base.premises, *held_premises(base), *ASSUMED),
+        assumed=(*placement_premises(base), *ASSUMED),
     )
 
 

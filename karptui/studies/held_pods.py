@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Container, Iterator
 from typing import Final
 
+from karptui.forward.durations import observed
+from karptui.forward.launching import is_stuck
 from karptui.kube.recent import LastAnswer
 from karptui.kube.units import first_of, verb
 from karptui.pending.holds import Holds
@@ -30,6 +32,16 @@ def held_premises(situation: Situation, never_bound: Container[str] = ()) -> Ite
             names, start = first_of(bound, _MOST_NAMES), verb(len(bound), "starts", "start")
             it_has, it = verb(len(bound), "it has", "they have"), verb(len(bound), "it", "they")
             yield f"{names} {start} once {it_has} a node, although {it} cannot now ({code})"
+
+
+def placement_premises(situation: Situation) -> tuple[str, ...]:
+    """Return the assumptions that pods, new nodes and joined nodes start, although they do not now."""
+    claims = situation.inventory.nodeclaims
+    durations = observed(claims)
+    stuck = [claim.node_name or claim.name for claim in claims if is_stuck(claim, durations, situation.now_ns)]
+    names, have = first_of(sorted(stuck), _MOST_NAMES), verb(len(stuck), "it has", "they have")
+    becomes = f"{names} {verb(len(stuck), 'becomes', 'become')} ready, although {have} been uninitialized for long"
+    return (*situation.premises, *([becomes] if stuck else ()), *held_premises(situation))
 
 
 def _held(situation: Situation) -> dict[str, list[str]]:

@@ -16,6 +16,7 @@ from karptui.forward.launching import launch, order_of, ready
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
+from karptui.provisioning.kube_scheduler import FARGATE_SCHEDULER
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import NewClaim, Solution, solve
 from karptui.provisioning.waiting_pods import IgnoredPod
@@ -225,11 +226,12 @@ def sample_of_manifest(base: WhatIfBase, edit: PutObject, ref: ObjectRef) -> Sam
 
 
 def samples(inventory: Inventory) -> tuple[SamplePod, ...]:
-    """Return a pod of every workload whose pods may run anywhere else, by name."""
+    """Return a pod of every workload whose pods may run anywhere else, by name; not of those on Fargate."""
     origins = OriginIndex(OwnerIndex(inventory.workloads))
     newest: dict[str, Pod] = {}
     for pod in inventory.pods:
-        if not pod.owners or not pod.is_active or not is_reschedulable(pod):
+        is_on_fargate = pod.template.scheduler_name == FARGATE_SCHEDULER
+        if not pod.owners or not pod.is_active or not is_reschedulable(pod) or is_on_fargate:
             continue
         origin = origins.of(pod)
         latest = newest.get(origin)

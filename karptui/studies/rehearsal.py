@@ -19,7 +19,7 @@ from karptui.forward.play import Play
 from karptui.forward.result import Moment, Played, StepKind, without_dollars
 from karptui.forward.run import HORIZON_NS, about_dollars, premises
 from karptui.karpenter.inventory import Inventory, unmanaged_nodes
-from karptui.karpenter.labels import COMPUTE_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE, capacity_type_of
+from karptui.karpenter.labels import COMPUTE_TYPE, FARGATE, INSTANCE_TYPE, NODEPOOL, ZONE, capacity_type_of
 from karptui.karpenter.pdb_limits import PdbLimits
 from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.objects import Node
@@ -226,7 +226,7 @@ def unmanaged(inventory: Inventory) -> tuple[Node, ...]:
     return tuple(
         node
         for node in unmanaged_nodes(inventory)
-        if not node.labels.get(NODEPOOL) and node.labels.get(COMPUTE_TYPE) != "fargate"
+        if not node.labels.get(NODEPOOL) and node.labels.get(COMPUTE_TYPE) != FARGATE
     )
 
 

@@ -32,7 +32,7 @@ def _outcome_parts(drill: Drill) -> Iterator[str]:
     yield places_text(drill, waiting, f" ({_dollars(drill.launches)})")
     if drill.also_pending:
         also = len(drill.also_pending)
-        yield f"{counted(also, 'pending pod')} schedulable today {verb(also, 'becomes', 'become')} unschedulable"
+        yield f"{counted(also, 'pod')} pending today {verb(also, 'is', 'are')} unschedulable too"
     if drill.lost:
         yield f"{counted(len(drill.lost), 'pod')} without an owner {verb(len(drill.lost), 'is', 'are')} lost"
     gone = len(drill.nodes)
@@ -44,8 +44,11 @@ def places_text(placements: Placements, waiting: str, dollars: str = "") -> str:
     """Return the destinations of displaced pods."""
     pods, count = counted(placements.pods, "pod"), len(placements.pending)
     placed = [f"{placements.on_nodes:,} fit on other nodes"] if placements.on_nodes else []
-    if placements.on_new:
-        placed.append(f"{placements.on_new:,} need {counted(placements.launched, 'new node')}{dollars}")
+    pending, moved = placements.for_pending, placements.launched - placements.for_pending
+    needs = [f"{placements.on_new:,} need {counted(moved, 'new node')}"] if placements.on_new else []
+    needs += [f"pods pending today need {counted(pending, 'new node')}"] if pending else []
+    if needs:
+        placed.append(f"{', '.join(needs)}{dollars}")
     if not placements.pods:
         return "no pod has to move"
     if count:
@@ -74,7 +77,7 @@ def _of_kind(kind: LossKind, drills: Sequence[Drill]) -> str:
     word = _WORDS[kind]
     bad = sorted((drill for drill in drills if drill.waiting), key=lambda drill: -drill.waiting)
     if not bad:
-        return f"losing any one {word} leaves no pod pending"
+        return f"losing any one {word} leaves none of its pods pending"
     worst, others = bad[0], len(bad) - 1
     stay = verb(worst.waiting, "stays", "stay")
     text = f"without {word} {worst.loss.name} {counted(worst.waiting, 'pod')} {stay} pending"
@@ -84,7 +87,7 @@ def _of_kind(kind: LossKind, drills: Sequence[Drill]) -> str:
 def detail_lines(drill: Drill) -> Iterator[str]:
     """Yield the details of a drill."""
     yield from section_lines("Stay pending", reasons_text(drill.pending))
-    yield from section_lines("Schedulable today, not after the loss", reasons_text(drill.also_pending))
+    yield from section_lines("Pending today, unschedulable after the loss", reasons_text(drill.also_pending))
     yield from section_lines("NodePools with nothing left to launch", [", ".join(drill.closed)] if drill.closed else [])
     yield from section_lines("New nodes", [launch_text(launch) for launch in drill.launches])
     yield from section_lines("Lost: no owner recreates them", drill.lost)
@@ -94,9 +97,10 @@ def detail_lines(drill: Drill) -> Iterator[str]:
 
 def story_lines(drill: Drill) -> Iterator[str]:
     """Yield the reasons of pending pods, and the launched nodes."""
-    waiting = (*drill.pending, *drill.also_pending)
-    if waiting:
-        yield f"stay pending: {'; '.join(reasons_text(waiting)[:_FEW])}"
+    if drill.pending:
+        yield f"stay pending: {'; '.join(reasons_text(drill.pending)[:_FEW])}"
+    if drill.also_pending:
+        yield f"pending today, unschedulable then: {'; '.join(reasons_text(drill.also_pending)[:_FEW])}"
     if drill.closed:
         yield f"nothing left to launch: {', '.join(drill.closed)}"
     if drill.launches:
@@ -156,7 +160,7 @@ def landing_columns(json: str) -> tuple[Column[Any], ...]:
             json="onNewNodes",
         ),
         count_column(
-            number_heading("nodes", "NEW NODES", "Nodes that Karpenter launches."),
+            number_heading("nodes", "NEW NODES", "Nodes that Karpenter launches then, also for pods pending today."),
             lambda row: row.launched,
             json="newNodes",
         ),
@@ -181,7 +185,7 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
             number_heading(
                 "pending",
                 "PENDING",
-                "Displaced pods that are unschedulable, plus pending pods that would be schedulable without the loss.",
+                "Displaced pods that are unschedulable. Pods that are pending today do not count.",
             ),
             lambda row: row.waiting,
             tone=lambda _: Tone.FAULT,
@@ -191,7 +195,7 @@ TABLE: Final[TableSpec[Drill]] = TableSpec(
                     "alsoPending",
                     lambda row: row.also_pending,
                     UNPLACED,
-                    "Pending pods that are schedulable today and not after the loss.",
+                    "Pods that are pending today, fit by simulation, and do not after the loss.",
                 ),
             ),
         ),

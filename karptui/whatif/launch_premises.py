@@ -8,6 +8,7 @@ from typing import Final
 from karptui.aws.launch_refusals import REFUSED_NS, last_refusals
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import overdue_launches
+from karptui.kube.objects import condition_of
 from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import duration_text, first_of, verb
 
@@ -25,7 +26,7 @@ def launch_premises(inventory: Inventory, now_ns: int) -> Iterator[str]:
 
 
 def refusal_premises(inventory: Inventory, now_ns: int) -> Iterator[str]:
-    """Yield the assumption that launches succeed, for each NodePool with a refused launch.
+    """Yield the assumption that launches succeed, for each NodePool with a refused launch or unregistered nodes.
 
     Offerings that Karpenter still excludes are no part of the instance types.
     """
@@ -35,3 +36,7 @@ def refusal_premises(inventory: Inventory, now_ns: int) -> Iterator[str]:
         age = duration_text((now_ns - refusal.last_ns) // NS_PER_SECOND)
         why = refusal.error_code or refusal.message
         yield f"new nodes of {pool} are launched, although a launch failed {age} ago: {why}"
+    for nodepool in inventory.nodepools:
+        health = condition_of(nodepool.conditions, "NodeRegistrationHealthy")
+        if health is not None and health.status == "False":
+            yield f"new nodes of {nodepool.name} register, although its last ones did not"

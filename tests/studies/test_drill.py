@@ -6,15 +6,16 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.errors import RequestError
-from karptui.karpenter.labels import ZONE
+from karptui.karpenter.labels import COMPUTE_TYPE, FARGATE, ZONE
 from karptui.kube.pod import PodVolume
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
-from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED
+from karptui.provisioning.not_modelled import KUBE_SCHEDULER_APPROXIMATED, PREEMPTION
 from karptui.studies.drill import Drill, Loss, LossKind, drill, drills, losses
+from karptui.studies.pod_trial import samples
 from karptui.views.drill import TABLE, detail_lines, headline, overview
 from karptui.whatif.situation import WhatIfBase
-from tests.builders import a_node, a_nodeclaim, a_pod, a_requirement, an_instance_type, an_owner
+from tests.builders import DAY_NS, NOW_NS, a_node, a_nodeclaim, a_pod, a_requirement, an_instance_type, an_owner
 from tests.whatif.edits.test_apply import POOL
 from tests.whatif.snapshots import base
 from tests.whatif.test_difference import another
@@ -85,8 +86,41 @@ def test_pods_pending_today_may_become_unschedulable() -> None:
     result = drill(cluster(a_pod(name="new", cpu="1500m", node_selector=IN_A)), WITHOUT_A)
     assert counts(result) == (0, 0, 0, 0)
     assert [unplaced.pod_key for unplaced in result.also_pending] == ["default/new"]
-    assert result.waiting == 1
-    assert "1 pending pod schedulable today becomes unschedulable" in headline(result)
+    assert result.waiting == 0, "they are pending without the loss too"
+    assert "; 1 pod pending today is unschedulable too;" in headline(result)
+    assert "  Pending today, unschedulable after the loss" in list(detail_lines(result))
+
+
+def test_nodes_for_pods_that_are_pending_today_count_as_new() -> None:
+    coming = a_nodeclaim(name="coming", stage="Launched", zone=A, provider_id="aws:///us-east-1a/i-coming")
+    full = (a_pod(name="there", node="b", cpu="1600m"), a_pod(name="new", cpu="1500m"))
+    start = cluster(*full)
+    result = drill(cluster(*full, nodeclaims=(*start.inventory.nodeclaims, coming)), WITHOUT_A)
+    assert (counts(result), result.launched, result.for_pending, result.starting) == ((0, 0, 0, 0), 1, 1, 1)
+    assert drill(cluster(*full, nodeclaims=(*start.inventory.nodeclaims, coming)), Loss(LossKind.ZONE, B)).starting == 0
+    result = drill(cluster(*full, a_pod(name="moved", node="a", cpu="100m")), WITHOUT_A)
+    assert "1 fit on other nodes, pods pending today need 1 new node ($0.04/h)" in headline(result)
+
+
+def test_what_does_not_start_now_is_assumed_to() -> None:
+    stuck = a_node(name="stuck", zone=B, is_initialized=False)
+    claim = a_nodeclaim(name="claim-stuck", node="stuck", stage="Registered", created_ns=NOW_NS - DAY_NS)
+    start = cluster(nodes=(a_node(name="a", zone=A), stuck), nodeclaims=(a_nodeclaim(node="a", zone=A), claim))
+    unhealthy = {**POOL, "status": {"conditions": [
+        *POOL["status"]["conditions"], {"type": "NodeRegistrationHealthy", "status": "False"}]}}  # fmt: skip
+    assert "stuck becomes ready, although it has been uninitialized for long" in drill(start, WITHOUT_A).assumed
+    assert "new nodes of general register, although its last ones did not" in (
+        drill(cluster(manifests=(unhealthy,)), WITHOUT_A).assumed
+    )
+    assert PREEMPTION in drill(start, WITHOUT_A).not_modelled
+
+
+def test_fargate_starts_its_pods_elsewhere() -> None:
+    host = a_node(name="fargate-1", pool="", zone=A, labels={COMPUTE_TYPE: FARGATE})
+    pod = a_pod(name="web", node="fargate-1", scheduler_name="fargate-scheduler")
+    result = drill(cluster(pod, nodes=(a_node(name="a", zone=A), host), nodeclaims=()), WITHOUT_A)
+    assert (counts(result), result.nodes, result.also_pending) == ((0, 0, 0, 0), ("a",), ())
+    assert samples(cluster(pod).inventory) == ()
 
 
 def test_a_volume_keeps_its_pod_in_the_zone() -> None:
@@ -176,7 +210,7 @@ def test_every_loss_is_simulated_and_the_worst_of_a_kind_is_first() -> None:
     ]  # fmt: skip
     assert overview(result) == (
         f"without NodePool general 2 pods stay pending; without zone {B} 1 pod stays pending;"
-        " losing any one capacity type leaves no pod pending"
+        " losing any one capacity type leaves none of its pods pending"
     )
     cells = [column.cell(result[0], 0).text for column in TABLE.columns]
     assert cells[:5] == [f"zone={B}", "1", "2", "1", "-"]
