@@ -7,13 +7,13 @@ from collections.abc import Container, Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from karptui.karpenter.labels import is_disrupted
+from karptui.karpenter.labels import GROUP, is_disrupted
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube import resources
 from karptui.kube.objects import Condition, KubeObject, Node, condition_of, true_condition
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.kube.taints import Taint
+from karptui.kube.taints import HARD_EFFECTS, Taint
 from karptui.kube.timestamps import ABSENT_NS, MINUTE_NS
 
 DISRUPTION_REASON: Final = "DisruptionReason"
@@ -22,6 +22,8 @@ REBOOTING: Final = "Rebooting"
 """Condition while the instance reboots in place (since 1.15); also the reason of Initialized during a reboot."""
 LAUNCH_PATIENCE_NS: Final = 2 * MINUTE_NS
 """A launch takes about a minute: a NodeClaim without provider ID for longer is in trouble."""
+TERMINATION_HANDLER: Final = "aws-node-termination-handler"
+"""Source of the events of the AWS Node Termination Handler."""
 _UNTRIED: Final = ("", "AwaitingReconciliation")
 """Condition reasons that mean nothing has been tried yet."""
 
@@ -189,3 +191,10 @@ def deletion_stage(claim: NodeClaim, node: Node | None) -> tuple[DrainStage, int
     if detached is not None and (detached.status == "True" or detached.reason == _GRACE_ELAPSED):
         return DrainStage.INSTANCE, detached.last_transition_ns
     return DrainStage.VOLUMES, drained.last_transition_ns
+
+
+def is_foreign(taint: Taint, claim: NodeClaim | None) -> bool:
+    """Return whether a node has a taint that neither Karpenter nor Kubernetes has put there."""
+    own = claim is None or any(map(taint.matches, (*claim.taints, *claim.startup_taints)))
+    is_known = any(word in taint.key for word in ("kubernetes.io/", GROUP, TERMINATION_HANDLER))
+    return not own and not is_known and taint.effect in HARD_EFFECTS

@@ -10,11 +10,9 @@ from typing import Final
 from karptui.disruption.churn.life import TERMINATING, Removal, command_reason, why_by_events
 from karptui.disruption.churn.loops import FEWEST, Loop, LoopKind
 from karptui.disruption.termination import INTERRUPTIONS
-from karptui.karpenter.labels import GROUP
-from karptui.karpenter.nodeclaim import NodeClaim, pool_in_name
+from karptui.karpenter.nodeclaim import TERMINATION_HANDLER, is_foreign, pool_in_name
 from karptui.kube.group import group_by
 from karptui.kube.objects import Event, condition_of
-from karptui.kube.taints import HARD_EFFECTS, Taint
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.case import VerdictCase
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner
@@ -37,8 +35,6 @@ FEWEST_SWINGS: Final = 3
 """Fewest scalings up and down within an hour that count as oscillation."""
 FEWEST_ROLLOUTS: Final = 12
 """Neither users nor their pipelines roll out a Deployment this often within an hour."""
-TERMINATION_HANDLER: Final = "aws-node-termination-handler"
-"""Source of the events of the AWS Node Termination Handler."""
 _NO_TARGET: Final = ("FailedGetScale", "FailedRescale", "AmbiguousSelector")
 """Reasons of events if a HorizontalPodAutoscaler cannot read or scale its target, or several scale the same."""
 _METRICS: Final = ("Resource", "ContainerResource", "External", "Object", "Pods")
@@ -106,13 +102,6 @@ def _undeclared_taint(case: VerdictCase, pool: str) -> str:
     new = [line for line in case.nodes if line.pool == pool and line.claim and not line.claim.is_true("Initialized")]
     taints = ((taint, line.claim) for line in new if line.node is not None for taint in line.node.taints)
     return next((taint.key for taint, claim in taints if is_foreign(taint, claim)), "")
-
-
-def is_foreign(taint: Taint, claim: NodeClaim | None) -> bool:
-    """Return whether a node has a taint that neither Karpenter nor Kubernetes has put there."""
-    own = claim is None or any(map(taint.matches, (*claim.taints, *claim.startup_taints)))
-    is_known = any(word in taint.key for word in ("kubernetes.io/", GROUP, TERMINATION_HANDLER))
-    return not own and not is_known and taint.effect in HARD_EFFECTS
 
 
 def _drift_reasons(case: VerdictCase, pool: str) -> tuple[str, ...]:

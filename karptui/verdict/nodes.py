@@ -15,7 +15,7 @@ from karptui.disruption.churn.moves import EVICTED, KUBELET, is_eviction
 from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.termination import BY_INTERRUPTION, INSTANCE_ENDS, INSTANCE_EVENTS, INTERRUPTIONS
 from karptui.karpenter.labels import DISRUPTED_TAINT, SPOT
-from karptui.karpenter.nodeclaim import pool_in_name
+from karptui.karpenter.nodeclaim import is_foreign, pool_in_name
 from karptui.kube.group import group_by
 from karptui.kube.objects import Event, Node, condition_of
 from karptui.kube.quantity import NANO
@@ -23,7 +23,6 @@ from karptui.kube.resources import nano
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS, NS_PER_SECOND
 from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of, why_not_ready
 from karptui.verdict.case import PendingLine, VerdictCase, VerdictNode
-from karptui.verdict.churn import is_foreign
 from karptui.verdict.controller import is_running
 from karptui.verdict.crashing import SYSTEM_OOM
 from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, Shared

@@ -11,6 +11,7 @@ from karptui.aws.cluster_types import cluster_types
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
+from karptui.kube.taints import Taint, Toleration
 from karptui.provisioning.explain import explain
 from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView
@@ -19,9 +20,9 @@ from karptui.whatif.edits import SetSetting
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.pending.remedy import RemedyKind, RemedyReport, amount_words, quantity_text, whole_nano
 from karptui.whatif.situation import TypesResult, WhatIfBase
-from tests.builders import a_manifest, a_pod, amounts, an_instance_type, decoded
+from tests.builders import a_manifest, a_node, a_nodeclaim, a_pod, amounts, an_instance_type, decoded
 from tests.story_d import NOW_NS, a_waiting_pod, story_document, story_view
-from tests.whatif.remedies.asking import a_base, a_search, fields_of, find_remedies, of_kind
+from tests.whatif.remedies.asking import a_base, a_pool, a_search, fields_of, find_remedies, of_kind
 
 
 def types_for(inventory: Inventory, settings: Settings) -> TypesResult:
@@ -50,6 +51,19 @@ def test_the_overhead_percent_is_the_largest_that_works(tmp_path: Path) -> None:
     assert "trino/worker-0" in more.errors
     [request] = of_kind(report, RemedyKind.REQUEST)
     assert request.words == "request at most 238,914Mi (233Gi) of memory"
+
+
+def test_a_taint_that_a_user_put_on_nodes_is_removed() -> None:
+    put, own = Taint("maintenance", "NoExecute"), Taint("team", "NoSchedule", "ml")
+    node = a_node(taints=(put, own, Taint("node.kubernetes.io/unreachable", "NoExecute")))
+    pod = a_pod(tolerations=(Toleration("team", "Exists"), Toleration("node.kubernetes.io/unreachable", "Exists")))
+    pool = a_pool(limits=amounts({"cpu": "1"}))
+    base = a_base(pod, pools=(pool,), nodes=(node,), nodeclaims=(a_nodeclaim(taints=(own,)),))
+    [remedy] = of_kind(find_remedies(base, [pod], None), RemedyKind.REMOVE_TAINT)
+    assert (remedy.subject, remedy.words) == ("Node node-1", "remove the taint maintenance:NoExecute, for all pods")
+    assert (remedy.gain.placed, remedy.gain.nodes, remedy.gain.new_nodes) == (1, ("node-1",), 0)
+    [edit] = fields_of(remedy)
+    assert [taint["key"] for taint in edit.value] == ["team", "node.kubernetes.io/unreachable"]
 
 
 def test_more_pod_slots_through_the_nodeclass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

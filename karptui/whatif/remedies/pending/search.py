@@ -9,16 +9,21 @@ from typing import Final
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.ledger import PERCENT_DIGITS, build_ledger, fitting_overhead_percent, rounded_down
 from karptui.aws.nodeclass import readable
+from karptui.karpenter.nodeclaim import is_foreign
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube.objects import Node
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import MEMORY, PODS, Shortage
+from karptui.kube.taints import untolerated
+from karptui.kube.units import first_of
 from karptui.kube.workload import DaemonSet
 from karptui.provisioning.explain import PodExplanation, PoolExplanation
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.solution import Solution, solve
-from karptui.whatif.edits import DeleteObject, ObjectRef, SetField, SetSetting
+from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, SetField, SetSetting
+from karptui.whatif.edits.document import taint_document
 from karptui.whatif.remedies.pending.pods import pod_trials
 from karptui.whatif.remedies.pending.pools import pool_trials
 from karptui.whatif.remedies.pending.remedy import (
@@ -58,6 +63,24 @@ def node_trials(question: UnplacedPods) -> Iterator[Attempt]:
                 edit = DeleteObject(ObjectRef("DaemonSet", daemonset.name, daemonset.namespace))
                 words = "delete it, or exclude it from these nodes"
                 yield once(RemedyKind.DAEMONSET, f"DaemonSet {daemonset.key}", words, (edit,))
+
+
+def taint_trials(question: UnplacedPods) -> Iterator[Attempt]:
+    """Yield the removal of each taint that nodes have neither from Karpenter nor from Kubernetes."""
+    by_taint: dict[tuple[str, str], list[Node]] = {}
+    for state in question.prepared.states:
+        if state.node is None or state.is_marked_for_deletion:
+            continue
+        for taint in untolerated(state.node.taints, question.first.template.tolerations):
+            if is_foreign(taint, state.claim):
+                by_taint.setdefault((taint.key, taint.effect), []).append(state.node)
+    for (key, effect), nodes in by_taint.items():
+        edits: list[AnyEdit] = []
+        for node in nodes:
+            kept = [taint_document(taint) for taint in node.taints if (taint.key, taint.effect) != (key, effect)]
+            edits.append(SetField(ObjectRef("Node", node.name), ("spec", "taints"), kept or None))
+        subject = f"Node{'s' * (len(nodes) > 1)} {first_of([node.name for node in nodes], 2)}"
+        yield once(RemedyKind.REMOVE_TAINT, subject, f"remove the taint {key}:{effect}, for all pods", edits)
 
 
 def _covers(daemonset: DaemonSet, short: tuple[Shortage, ...]) -> bool:
@@ -183,7 +206,8 @@ class RemedySearch:
             self._solution = solve(self._question.prepared, reporter=self._reporter)
         yield True
         trials: list[Attempt] = []
-        for trial in chain(node_trials(self._question), pool_trials(self._question), pod_trials(self._question)):
+        makers = (node_trials, taint_trials, pool_trials, pod_trials)
+        for trial in chain.from_iterable(make(self._question) for make in makers):
             # Two rules may propose the same edit, such as a value that a label and the cheapest type both need.
             if all(trial.steps != earlier.steps for earlier in trials):
                 trials.append(trial)
