@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
+from karptui.disruption.budgets import UNLIMITED
 from karptui.disruption.churn.moves import ADVANCED_NS, EVICTED, evicted_controllers
 from karptui.disruption.codes import CODES, Blocker, Code, WhyCode
 from karptui.disruption.command import Method
@@ -212,15 +213,26 @@ def _nodes_at_once(lines: Sequence[VerdictNode], case: VerdictCase) -> int | Non
         (line.pool, line.findings.why.method) for line in lines if line.findings is not None and not _drains(line)
     )
     budgets = case.analysis.budgets if case.analysis is not None else {}
-    left = at_once = 0
+    limits: dict[str, list[tuple[int, int]]] = {}
+    is_open = not groups
     for (pool, method), count in groups.items():
         states = budgets[pool].states if pool in budgets and method else ()
         state = next((state for state in states if state.reason is Method(method).reason), None)
-        left += min(count, state.left) if state is not None else count
-        at_once += min(count, state.allowed) if state is not None else count
-    if left or not groups:
+        is_open = is_open or state is None or state.left > 0
+        limits.setdefault(pool, []).append((state.allowed if state is not None else UNLIMITED, count))
+    if is_open:
+        at_once = sum(_sum_within(of_pool) for of_pool in limits.values())
         return at_once if at_once < sum(groups.values()) else None
     return 0
+
+
+def _sum_within(limits: Iterable[tuple[int, int]]) -> int:
+    """Return how many nodes of a NodePool go at once, by the limit and the number of nodes of each reason."""
+    total = 0
+    # A node being deleted counts against the limit of every reason.
+    for limit, count in sorted(limits):
+        total = min(total + count, limit)
+    return total
 
 
 def own_blockers(line: VerdictNode, why: WhyCode) -> list[Blocker]:

@@ -43,6 +43,7 @@ from tests.disruption.making import a_claim, consolidatable, prepared
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 RIPE = (consolidatable(),)
+DRIFTED = (a_condition("Drifted", since_ns=NOW_NS - DAY_NS),)
 BIG: dict[str, Any] = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
 
 
@@ -239,10 +240,16 @@ def test_a_drain_that_evicts_pods_in_turn_is_only_noted_for_an_hour(
     ((DisruptionBudget("0"),), "disruption budget also 0 now"),
     ((DisruptionBudget("0", schedule="0 0 * * *", duration="23h"),), "disruption budget also 0 until 23:00 UTC"),
 ])  # fmt: skip
-def test_blocked_nodes_show_how_many_budgets_allow_at_once(budgets: tuple[DisruptionBudget, ...], pace: str) -> None:
+@pytest.mark.parametrize("conditions_of_nodes", [(RIPE, RIPE), (DRIFTED, RIPE)])
+def test_blocked_nodes_show_how_many_budgets_allow_at_once(
+    conditions_of_nodes: tuple[Any, ...], budgets: tuple[DisruptionBudget, ...], pace: str
+) -> None:
     pinned = findings_by_code(
         nodes=[a_node(name=f"node-{i}", **BIG) for i in (1, 2)],
-        nodeclaims=[a_claim(f"node-{i}", instance_type="m5.2xlarge", conditions=RIPE) for i in (1, 2)],
+        nodeclaims=[
+            a_claim(f"node-{i}", instance_type="m5.2xlarge", conditions=conditions)
+            for i, conditions in enumerate(conditions_of_nodes, 1)
+        ],
         nodepools=[a_nodepool(budgets=budgets)],
         pods=[a_pod(name=f"ci-{i}", node=f"node-{i}", annotations=PROTECTED) for i in (1, 2)],
     )[FindingCode.POD_DND]
