@@ -129,6 +129,12 @@ class NextCommand(msgspec.Struct, frozen=True, gc=False):
     lost_pods: tuple[str, ...] = ()
     """``namespace/name`` of the evicted pods that nothing recreates."""
 
+    @property
+    def outcome(self) -> tuple[object, ...]:
+        """What it has in common with commands that do the same to other nodes."""
+        launched = tuple((node.pool_name, node.type_names) for node in self.replacements)
+        return self.decision, launched, round(self.savings_per_hour or 0, 4)
+
 
 class NextReport(msgspec.Struct, frozen=True, gc=False):
     """Karpenter's next commands."""
@@ -143,6 +149,8 @@ class NextReport(msgspec.Struct, frozen=True, gc=False):
     """NodeClaims without provider ID: Karpenter waits for them before it disrupts anything."""
     unhealthy: tuple[str, ...] = ()
     """Nodes that the health controller deletes now, independently of the methods."""
+    expiring: tuple[str, ...] = ()
+    """Nodes that Karpenter deletes now because of expireAfter, independently of the methods."""
     error: str = ""
     """Karpenter's error that ended the pass early."""
     then: NextReport | None = None
@@ -156,6 +164,15 @@ class NextReport(msgspec.Struct, frozen=True, gc=False):
     generation: int = 0
     as_likely: tuple[NextCommand, ...] = ()
     """What Karpenter may do instead: it takes NodePools and equal nodes in a random order."""
+
+    def as_likely_by_outcome(self) -> tuple[tuple[NextCommand, ...], tuple[NextCommand, ...]]:
+        """Return the commands that are as likely: those with the outcome of the first command, and the others."""
+        first, *_ = self.commands
+        # Of several empty nodes, budgets leave out only some of equal savings.
+        alike = (
+            self.as_likely if len(first.node_names) > 1 else [c for c in self.as_likely if c.outcome == first.outcome]
+        )
+        return tuple(alike), tuple(command for command in self.as_likely if command not in alike)
 
     @property
     def savings_per_hour(self) -> float | None:

@@ -48,6 +48,7 @@ from karptui.disruption.repair import health_deletions
 from karptui.disruption.should_disrupt import WantedBy
 from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.survey_memory import SurveyMemory
+from karptui.disruption.termination import expiring_nodes
 from karptui.karpenter.nodeclaim import DrainStage, node_key
 from karptui.kube.pod import lost_pods
 from karptui.provisioning.overlap import Overlap, overlap_steps
@@ -379,6 +380,7 @@ class AnalysisSteps:
             asked=tuple((str(result.method), len(result.candidates)) for result in coming.results),
             paused_by=coming.paused_by,
             unhealthy=tuple(name for name, deletion in self._unhealthy.items() if deletion.deletes(self.fleet.now_ns)),
+            expiring=expiring_nodes(self.fleet.nodes, self.fleet.now_ns),
             error=coming.error,
             lacks_pools=any(result.method in stopped for result in coming.results if result.candidates),
             closed=len(coming.considered[1]),

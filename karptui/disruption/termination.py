@@ -204,6 +204,17 @@ def expiry_calendar(nodes: Iterable[StateNode]) -> tuple[Expiry, ...]:
     return tuple(sorted(expiries, key=lambda expiry: (expiry.at_ns, expiry.claim_name)))
 
 
+def expiring_nodes(nodes: Iterable[StateNode], now_ns: int) -> tuple[str, ...]:
+    """Return the nodes that have expired and are not being deleted yet, by name."""
+    return tuple(
+        sorted(
+            node.node_name
+            for node in nodes
+            if (expiry := claim_expiry(node.claim)) is not None and expiry.at_ns <= now_ns
+        )
+    )
+
+
 def expiry_wave(coming: Sequence[Expiry]) -> Sequence[Expiry]:
     """Return the largest set of expiries within ``WAVE_NS`` of each other; of equal ones, the earliest."""
     best: Sequence[Expiry] = ()

@@ -200,7 +200,7 @@ class Manner(StrEnum):
     ROLLOUT = "rollout"
     """Pods of a new revision, while the old revision has all its replicas."""
     EXPIRED = "expired"
-    """Nodes that expire minutes after their launch."""
+    """Nodes that expire minutes after their launch, or now."""
     REBALANCED = "rebalanced"
     """The AWS Node Termination Handler, which drains nodes on rebalance recommendations, and Karpenter."""
     EMPTIED = "emptied"
@@ -463,7 +463,7 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     pdb_counts: PdbCounts = PdbCounts()
     """Pod counts of its only PodDisruptionBudget."""
     others: int = 0
-    """Nodes that the same disruption budget blocks without drift; ready pods of other revisions."""
+    """Nodes that the same disruption budget blocks without drift; ready pods of other revisions; other outcomes."""
     is_outdated: bool = False
     """Whether its pods have a revision that their StatefulSets no longer have."""
     is_newer: bool = False

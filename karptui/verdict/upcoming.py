@@ -287,6 +287,17 @@ def next_finding(case: VerdictCase) -> Iterator[ClusterFinding]:
         return
     if report is None:
         return
+    if report.expiring:
+        yield ClusterFinding(
+            severity=FindingSeverity.INFO,
+            code=FindingCode.NEXT,
+            manner=Manner.EXPIRED,
+            objects=tuple(f"Node/{name}" for name in report.expiring),
+            names=report.expiring,
+            nodes=len(report.expiring),
+            screen="next",
+        )
+        return
     acting = report.then if report.paused_by else report
     nodes = {line.name for line in case.nodes}
     if acting is None or not acting.commands or not nodes.issuperset(acting.commands[0].node_names):
@@ -294,6 +305,7 @@ def next_finding(case: VerdictCase) -> Iterator[ClusterFinding]:
     if case.unread and acting.method != Method.EMPTINESS:
         return  # volumes may keep the pods of these nodes where they are
     first = acting.commands[0]
+    alike, different = acting.as_likely_by_outcome()
     yield ClusterFinding(
         severity=FindingSeverity.INFO,
         code=FindingCode.NEXT,
@@ -302,7 +314,8 @@ def next_finding(case: VerdictCase) -> Iterator[ClusterFinding]:
         objects=tuple(f"Node/{name}" for name in first.node_names),
         names=first.node_names,
         nodes=len(first.node_names),
-        of_nodes=len(acting.as_likely),
+        of_nodes=len(alike),
+        others=len(different),
         detail=f"{first.decision} {acting.method}",
         screen="next",
     )

@@ -53,6 +53,10 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
     if report.unhealthy:
         repaired = f"Node repair deletes {first_of([clean(name) for name in report.unhealthy], 3)} now: unhealthy"
         lines.append(((repaired, Tone.WARNING),))
+    if report.expiring:
+        expire = counted(len(report.expiring), "node expires", "nodes expire")
+        names = first_of([short_name(clean(name)) for name in report.expiring], MOST_COMMANDS)
+        lines.append(((f"{expire} now: {names}", Tone.WARNING),))
     if report.paused_by:
         waits = f"Disruption is {pause_text(report.paused_by)}"
         lines.append(((waits, Tone.WARNING), (late, Tone.ACTIVE)))
@@ -71,7 +75,9 @@ def next_lines(report: NextReport | None, overview: Overview) -> tuple[Pieces, .
 
 
 def _nothing_lines(report: NextReport, late: str) -> tuple[Pieces, ...]:
-    what = "Disruption would do nothing else" if report.unhealthy else "Karpenter would do nothing now"
+    what = (
+        "Disruption would do nothing else" if report.unhealthy or report.expiring else "Karpenter would do nothing now"
+    )
     if report.lacks_pools:
         return (((what, Tone.NORMAL), (f": {NO_POOLS}", Tone.WARNING), (late, Tone.ACTIVE)),)
     if not report.unknown:
@@ -93,10 +99,14 @@ def _command_lines(report: NextReport, late: str, *, has_prices: bool, when: str
         lines.append(((f"  {_command_text(command)}", Tone.NORMAL),))
         if command.lost_pods:
             lines.append(((f"  ✘ {lost_text(command.lost_pods)}", Tone.FAULT),))
-    if report.as_likely:
-        others = [short_name(clean(name)) for command in report.as_likely for name in command.node_names]
-        why = "Karpenter takes NodePools and equal nodes in a random order"
-        lines.append(((f"  or, as likely, {first_of(others, MOST_COMMANDS)}: {why}", Tone.MUTED),))
+    alike, different = report.as_likely_by_outcome()
+    names = [short_name(clean(name)) for command in alike for name in command.node_names]
+    others = [first_of(names, MOST_COMMANDS)] if alike else []
+    for command in different[:MOST_COMMANDS]:
+        saved = command.savings_per_hour if has_prices else None
+        others.append(_command_text(command) + (f", {saved_text(saved)}" if saved is not None else ""))
+    why = ": Karpenter takes NodePools and equal nodes in a random order"
+    lines += [((f"  or, as likely, {text}{'' if i else why}", Tone.MUTED),) for i, text in enumerate(others)]
     if len(report.commands) > MOST_COMMANDS:
         lines.append(((f"  and {count_text(len(report.commands) - MOST_COMMANDS)} more", Tone.MUTED),))
     return lines
@@ -303,6 +313,7 @@ def report_values(view: ClusterView) -> dict[str, Any] | None:
         "waits_for": list(report.paused_by),
         "then": None if report.then is None else _pass_values(report.then, has_prices=has_prices),
         "unhealthy": list(report.unhealthy),
+        "expiring": list(report.expiring),
         "error": report.error or None,
     }
 

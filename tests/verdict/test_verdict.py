@@ -389,6 +389,20 @@ def test_the_next_command_says_that_it_is_blocked() -> None:
     assert (coming.manner, coming.names, coming.detail) == (Manner.AFTER_OTHERS, ("node-1",), "delete Emptiness")
 
 
+def test_nodes_that_expire_now_come_before_the_next_command() -> None:
+    claims = [
+        a_claim(f"node-{i}", instance_type="m5.2xlarge", conditions=RIPE, expire_after_ns=age_ns)
+        for i, age_ns in enumerate((DAY_NS, 365 * DAY_NS), 1)
+    ]
+    claims = [replace(claim, created_ns=NOW_NS - DAY_NS) for claim in claims]
+    nodes = [a_node(name=f"node-{i}", **BIG) for i in (1, 2)]
+    steps = AnalysisSteps(prepared(nodepools=[a_nodepool(budgets=())], nodes=nodes, nodeclaims=claims), 1)
+    analyse_all(steps)
+    steps.simulate_next_pass()
+    coming = told(steps.analysis, claims)[FindingCode.NEXT]
+    assert (coming.manner, coming.names, coming.price_per_hour) == (Manner.EXPIRED, ("node-1",), None)
+
+
 def test_savings_are_marked_incomplete_until_every_node_is_simulated() -> None:
     claims = [a_claim(instance_type="m5.2xlarge", conditions=RIPE)]
     pods = [a_pod(node="node-1", annotations=PROTECTED)]

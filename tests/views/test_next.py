@@ -15,7 +15,7 @@ from karptui.state.cluster import EMPTY
 from karptui.views.column import plain
 from karptui.views.next import REPLACEMENT, TABLE, next_lines, report_values
 from karptui.views.why.sentences import verdict_text
-from tests.builders import NOW_NS, a_pod, a_pod_template, present, texts_of
+from tests.builders import DAY_NS, NOW_NS, a_pod, a_pod_template, present, texts_of
 from tests.forward.making import TYPES, a_pair, a_world
 from tests.story_e import story_view
 from tests.views.why.test_words import analysed
@@ -42,6 +42,7 @@ def test_the_next_command() -> None:
         "waits_for": [],
         "then": None,
         "unhealthy": [],
+        "expiring": [],
         "error": None,
     }  # fmt: skip
 
@@ -70,6 +71,15 @@ def test_the_reason_for_no_command_is_that_no_nodepool_accepts_pods(
     steps.simulate_next_pass()
     text = "\n".join(texts_of(next_lines(steps.analysis.next, overview_of(ClusterView(EMPTY, {})))))
     assert ("Karpenter would do nothing now: no NodePool accepts pods: this Karpenter has none" in text) is is_told
+
+
+def test_nodes_that_expire_now_are_named() -> None:
+    world = a_world(a_pair("node-1", created_ns=NOW_NS - DAY_NS, expire_after_ns=DAY_NS, conditions=()))
+    steps = AnalysisSteps(prepare(world, TYPES, Settings(), NOW_NS), 1)
+    analyse_all(steps)
+    steps.simulate_next_pass()
+    text = "\n".join(texts_of(next_lines(steps.analysis.next, overview_of(ClusterView(EMPTY, {})))))
+    assert text.startswith("1 node expires now: node-1\nDisruption would do nothing else\n")
 
 
 def test_pods_without_an_owner_are_called_lost() -> None:

@@ -144,6 +144,10 @@ def a_finding(code: FindingCode, **given: Any) -> ClusterFinding:
       "terminationGracePeriod forces it")),
     (a_finding(FindingCode.NEXT, names=("n1",), detail="delete Drift", manner=Manner.AFTER_OTHERS, price_per_hour=0.5),
      "next, once unblocked: delete n1 (drifted, saves $0.50/h)"),
+    (a_finding(FindingCode.NEXT, names=("n1",), detail="delete Drift", of_nodes=2, others=1),
+     "next: delete n1 or, as likely, 2 others (drifted), or 1 other with another outcome"),
+    (a_finding(FindingCode.NEXT, names=("n1", "n2"), nodes=2, manner=Manner.EXPIRED),
+     "next: 2 nodes expire now (n1, n2)"),
 ])  # fmt: skip
 def test_findings_as_sentences(finding: ClusterFinding, text: str) -> None:
     assert sentence(finding, NOW_NS, {}) == text

@@ -131,11 +131,16 @@ def _advice(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
 def _next(finding: ClusterFinding, _: int, __: Reasons) -> str:
     if finding.manner == "on-request":
         return f"next command: press {finding.key}: in a cluster of this size it is computed only while Next is open"
+    if finding.manner == "expired":
+        return (
+            f"next: {nodes_text(finding)} {verb(finding.nodes, 'expires', 'expire')} now ({names_text(finding.names)})"
+        )
     decision, method = finding.detail.split(" ", 1)
     after = "next, once unblocked" if finding.manner == "after-others" else "next"
     saves = f", {saved_text(finding.price_per_hour, digits=2)}" if finding.price_per_hour else ""
     others = f" or, as likely, {counted(finding.of_nodes, 'other')}" if finding.of_nodes else ""
-    return f"{after}: {decision} {names_text(finding.names)}{others} ({_METHODS.get(method, method)}{saves})"
+    another = f", or {counted(finding.others, 'other')} with another outcome" if finding.others else ""
+    return f"{after}: {decision} {names_text(finding.names)}{others} ({_METHODS.get(method, method)}{saves}){another}"
 
 
 def _fine(finding: ClusterFinding, _: int, __: Reasons) -> str:

@@ -337,6 +337,16 @@ def test_next_as_text(view: ClusterView) -> None:
     assert lines(NextReport("Emptiness", "Empty", (nextcommand,), as_likely=others, generation=at)).endswith(
         "\n  or, as likely, m0, m1, m2, m3 and 1 more: Karpenter takes NodePools and equal nodes in a random order"
     )
+    smaller = NextCommand("replace", ("o1",), (Replacement("p", ("a",), 0.1, 2),), 0.2)
+    mixed = lines(NextReport("Drift", "Drifted", (nextcommand,), as_likely=(*others[:2], smaller), generation=at))
+    assert mixed.endswith(
+        "\n  or, as likely, m0, m1: Karpenter takes NodePools and equal nodes in a random order"
+        "\n  or, as likely, replace o1 → a in p from $0.1000 for 2 pods, saves $0.2000/h"
+    )
+    several = NextCommand("delete", ("n1", "n2"), (), 1.5)
+    assert lines(NextReport("Emptiness", "Empty", (several,), as_likely=others[:1], generation=at)).endswith(
+        "\n  or, as likely, m0: Karpenter takes NodePools and equal nodes in a random order"
+    )
     command = NextCommand("replace", tuple(f"n{i}" for i in range(9)), (Replacement("p", ("a", "b"), 0.1, 2),), 0.5)
     text = lines(NextReport("Drift", "Drifted", (command,) * 6, (("Drift", 6),), generation=at - 1))
     assert "Next: Drift (Drifted), 6 commands, saves $3.0000/h  (1 change ago; being recomputed)" in text
