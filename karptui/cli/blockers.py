@@ -12,6 +12,7 @@ from karptui.cli.pages import Entry
 from karptui.cli.streams import put, say
 from karptui.decode.kinds import Kind
 from karptui.kube.group import group_by
+from karptui.kube.units import counted
 from karptui.views.sanitize import clean, page
 
 if TYPE_CHECKING:
@@ -107,8 +108,12 @@ def _print(rows: list[dict[str, Any]], form: str) -> None:
 
 
 def without_idle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows with blockers of nodes that no method wants to remove last, folded by code and outcome."""
-    idle = group_by((row for row in rows if not row["wanted"]), lambda row: (row["code"], row["wouldGoWithout"]))
+    """Return rows with blockers that stop no method last, folded by code and outcome."""
+    idle = group_by(
+        # A node that is being deleted goes with and without this.
+        (row | {"wouldGoWithout": ""} if row["code"] == "DELETING" else row for row in rows if not row["wanted"]),
+        lambda row: (row["code"], row["wouldGoWithout"]),
+    )
     blank = {"pricePerHour": "-", "since": None, "podsInLastHour": 0}
     return [
         *(row for row in rows if row["wanted"]),
@@ -118,8 +123,9 @@ def without_idle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _folded(rows: list[dict[str, Any]]) -> dict[str, Any]:
     nodes, objects = len({row["node"] for row in rows}), {row["object"] for row in rows}
+    state = "being deleted" if rows[0]["code"] == "DELETING" else "that no method wants now"
     return {
-        "node": f"{nodes} node{'s' if nodes > 1 else ''} that no method wants",
+        "node": f"{counted(nodes, 'node')} {state}",
         "object": objects.pop() if len(objects) == 1 else "",
         **({"owner": "", "value": "", "until": None} if len(rows) > 1 else {}),
     }

@@ -70,9 +70,15 @@ def test_blockers_of_nodes_that_no_method_wants_share_a_row() -> None:
         return {**shown, "since": "now", "wouldGoWithout": "delete", "podsInLastHour": 3, "value": "nodes 0"}
 
     rows = [row("a"), row("b", wanted=True), row("c"), row("d", pool="ci"), row("e", code="POD_DND")]
-    shown = without_idle(rows)
+    shown = without_idle([*rows, row("f", code="DELETING"), {**row("g", code="DELETING"), "wouldGoWithout": "no"}])
     nodes = [document["node"] for document in shown]
-    assert nodes == ["b", "3 nodes that no method wants", "1 node that no method wants"]
+    assert nodes == [
+        "b",
+        "3 nodes that no method wants now",
+        "1 node that no method wants now",
+        "2 nodes being deleted",
+    ]
+    assert shown[3]["wouldGoWithout"] == ""
     assert (shown[1]["value"], shown[1]["pricePerHour"], shown[1]["wouldGoWithout"]) == ("", "-", "delete")
     assert (shown[1]["object"], shown[2]["object"], shown[2]["value"]) == ("", "NodePool/web", "nodes 0")
 

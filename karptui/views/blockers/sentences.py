@@ -144,11 +144,14 @@ def _offers(remedies: Sequence[BlockerRemedy], held: Held | None) -> Pieces:
 
 
 def _not_blocking(members: Sequence[BlockerEntry], title: str, behind: Pieces) -> tuple[Pieces, ...]:
-    """Return the text for blockers on nodes that no method wants."""
+    """Return the text for blockers on nodes that no method wants, or that are being deleted."""
     nodes = nodes_of(members)
     named = title or (members[0].object_name if len(members) == 1 else f"{count_text(len(members))} things")
     on = f"the node {members[0].blocker.node_name}" if len(nodes) == 1 else counted(len(nodes), "node")
-    text = f"{clean(named)}: blocks nothing now, because no method wants {clean(on)}. Nothing to do."
+    why = f"no method wants {clean(on)}"
+    if all(member.blocker.code is Code.DELETING for member in members):
+        why = f"{clean(on)} {verb(len(nodes), 'is', 'are')} being deleted"
+    text = f"{clean(named)}: blocks nothing now, because {why}. Nothing to do."
     return (((text, Tone.MUTED), *behind),)
 
 

@@ -210,6 +210,10 @@ def test_the_text_about_blockers_names_their_nodes_and_cost() -> None:
     assert "its savings are being simulated" in told("batch", simulates=False)
     timer = BlockerEntry(Blocker(code=Code.CONSOLIDATE_AFTER, message="it runs", until_ns=NOW_NS + 3 * MINUTE_NS), 0)
     assert "it runs · ends in 3m" in "\n".join(texts_of(blocker_sentences([timer], NOW_NS)))
+    job = of("gitlab/runner-7f2c4")
+    for code, why in ((Code.NOMINATED, "no method wants the node n1"), (Code.DELETING, "the node n1 is being deleted")):
+        idle = BlockerEntry(Blocker(code=code, node_name="n1"), 0, job.findings, job.node)
+        assert f"because {why}. Nothing to do." in text_of(blocker_sentences([idle], NOW_NS)[0])
 
 
 def unseen(line: BlockerEntry | BlockerGroup, *columns: str) -> list[str]:
