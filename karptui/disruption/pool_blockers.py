@@ -200,16 +200,14 @@ class PoolBlockers:
         return opened_at(state.binding.budget, now_ns), next_opening(pool, state.reason, use, now_ns)
 
     def _consumed_since(self, state: BudgetState) -> int | None:
-        """Return when the latest of the consuming nodes began to consume the budget."""
+        """Return when as many nodes as the budget allows had begun to consume it; None if unknown."""
         began = []
         for name in (*state.deleting, *state.not_ready):
             node = self._by_name[name]
             assert node.claim is not None
             ready = condition_of(node.node.conditions, "Ready") if node.node is not None else None
-            since_ns = node.claim.deletion_ns or (0 if ready is None else ready.last_transition_ns)
-            if since_ns:
-                began.append(since_ns)
-        return max(began, default=None)
+            began.append(node.claim.deletion_ns or (0 if ready is None else ready.last_transition_ns))
+        return sorted(began)[state.allowed - 1] or None
 
     def _first_end(self, state: BudgetState) -> int | None:
         """Return the next deadline of the nodes being deleted; those past it do not end as they should."""

@@ -181,6 +181,17 @@ def test_exhausted_budgets() -> None:
     unready = blockers_of(_crowd(budget, is_ready=False))["BUDGET_ZERO"]
     assert (unready.since_ns, unready.until_ns) == (NOW_NS - HOUR_NS, None)
     assert "0 deleting, 1 NotReady" in unready.message
+    since = [
+        blockers_of(
+            a_fleet(
+                nodes=[a_node(), a_node(name="node-2", is_ready=False), a_node(name="node-3")],
+                nodeclaims=[a_claim(), a_claim("node-2"), a_claim("node-3", deletion_ns=NOW_NS - MINUTE_NS)],
+                nodepools=[a_nodepool(budgets=(DisruptionBudget(nodes),))],
+            )
+        )["BUDGET_ZERO"].since_ns
+        for nodes in "12"
+    ]
+    assert since == [NOW_NS - HOUR_NS, NOW_NS - MINUTE_NS]
 
 
 def test_only_drift_is_blocked_in_static_nodepools() -> None:
