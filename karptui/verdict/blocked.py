@@ -17,7 +17,7 @@ from karptui.kube.selectors import LabelSelector
 from karptui.kube.timestamps import HOUR_NS, MINUTE_NS
 from karptui.kube.workload import PodDisruptionBudget
 from karptui.verdict.case import VerdictCase, VerdictNode
-from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity, Manner, PdbCounts
+from karptui.verdict.finding import ClusterFinding, CountBound, FindingCode, FindingSeverity, Manner, PdbCounts, began
 from karptui.verdict.upcoming import forced_end_ns
 
 BRIEF_NS: Final = 5 * MINUTE_NS
@@ -113,7 +113,8 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
     ends = [_ends_ns(line, why) for line in lines]
     until = None if None in ends else max(end for end in ends if end is not None)
     is_over = code is FindingCode.BUDGET and until is not None
-    since = min((blocker.since_ns for blocker in blockers if blocker.since_ns), default=None)
+    lasts = began(blocker.since_ns for blocker in blockers)
+    since = lasts["since_ns"]
     is_new = since is not None and case.now_ns - since < BRIEF_NS and manner is not Manner.NEVER
     may_advance = manner is Manner.USED_UP or (code is FindingCode.PDB and manner is Manner.PLAIN)
     if may_advance and _advances(lines, blockers, manner, case):
@@ -141,7 +142,7 @@ def _of_holders(why: WhyCode, manner: Manner, lines: Sequence[VerdictNode], case
         saves_in_seconds=saving.seconds,
         is_partial=lacks_some(line.held for line in lines)
         or any(line.findings is not None and line.findings.freed is None for line in lines),
-        since_ns=since,
+        **lasts,
         until_ns=until,
         objects=tuple(dict.fromkeys(objects)),
         names=tuple(name for name, _ in Counter(_name(blocker, code) for blocker in blockers).most_common()),

@@ -16,7 +16,7 @@ from karptui.kube.objects import Event
 from karptui.kube.timestamps import MINUTE_NS
 from karptui.verdict.case import StartingPod, VerdictCase
 from karptui.verdict.crashing import crashing_findings, relapsing_findings
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, Shared
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, Shared, began
 from karptui.verdict.late_pods import (
     CRASHED_NS,
     FEWEST_ALIKE,
@@ -103,8 +103,8 @@ def unready_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     starting = {key_of(event): event.message for event in failures if event.message.startswith("Startup probe")}
     for difference, pods in merged_failures(case, groups, (Shared.NODE,)):
         told = next((probed[pod.key] for pod in pods if pod.key in probed), "")
-        since_ns, manner = min(pod.since_ns for pod in pods), Manner.UNREADY_BY_NODES
-        yield of_pods(pods, "", since_ns=since_ns, detail=told, **{**difference_fields(difference), "manner": manner})
+        fields = {**began(pod.since_ns for pod in pods), **difference_fields(difference)}
+        yield of_pods(pods, "", detail=told, **{**fields, "manner": Manner.UNREADY_BY_NODES})
     lone: list[StartingPod] = []
     alike: defaultdict[tuple[object, ...], list[tuple[list[StartingPod], dict[str, Any]]]] = defaultdict(list)
     for controller, pods in groups.items():
@@ -170,8 +170,8 @@ def outlived_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
     """Yield pods of Jobs that finished a while ago, but for a container that runs on, by workload."""
     late = (pod for pod in case.outlived if case.now_ns - pod.finished_ns >= OUTLIVED_NS)
     for (owner, running), pods in group_by(late, lambda pod: (pod.owner, pod.running)).items():
-        since_ns, code = min(pod.finished_ns for pod in pods), FindingCode.PODS_NOT_ENDING
-        yield of_pods(pods, code=code, since_ns=since_ns, detail=owner, reasons=running)
+        fields = {"code": FindingCode.PODS_NOT_ENDING, **began(pod.finished_ns for pod in pods)}
+        yield of_pods(pods, detail=owner, reasons=running, **fields)
 
 
 def rejected_findings(case: VerdictCase) -> Iterator[ClusterFinding]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -393,6 +394,12 @@ class PdbCounts(NamedTuple):
     pods: int = 0
 
 
+def began(instants: Iterable[int | None]) -> dict[str, Any]:
+    """Return the fields of a finding for when its nodes or pods began to be so; 0 and None are unknown."""
+    known = [ns for ns in instants if ns]
+    return {"since_ns": min(known, default=None), "youngest_ns": max(known, default=None)}
+
+
 class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that holds or endangers the cluster."""
 
@@ -401,6 +408,8 @@ class ClusterFinding(msgspec.Struct, frozen=True, kw_only=True):
     price_per_hour: float | None = None
     """Its cost in dollars per hour; None if it costs nothing or the cost is unknown."""
     since_ns: int | None = None
+    youngest_ns: int | None = None
+    """When the last of its nodes or pods began to be so, if that is known."""
     started_ns: int | None = None
     """When the first of its pods started, if these crash: edits before that may be the cause."""
     last_ns: int | None = None

@@ -11,7 +11,7 @@ from karptui.karpenter.labels import OS
 from karptui.kube.group import group_by
 from karptui.kube.timestamps import MINUTE_NS
 from karptui.verdict.case import OutlivedPod, StartingPod, VerdictCase, VerdictNode
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, Shared
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, Shared, began
 from karptui.verdict.pending_pods import folded_names
 
 PATHS: Final = re.compile(r"(?<![\w\"])/[\w./~-]+")
@@ -131,8 +131,9 @@ def exit_reason(pods: Sequence[StartingPod]) -> str:
 
 def of_late_pods(pods: Sequence[StartingPod], manner: Manner, **more: Any) -> ClusterFinding:
     """Return a finding about pods that are late since the first of them was."""
-    since_ns = min(pod.since_ns for pod in pods)
-    return of_pods(pods, "", "", since_ns=since_ns, stuck_pods=(pods[0].node,), manner=manner, **more)
+    return of_pods(
+        pods, "", "", **began(pod.since_ns for pod in pods), stuck_pods=(pods[0].node,), manner=manner, **more
+    )
 
 
 def of_pods(pods: Sequence[StartingPod | OutlivedPod], *names: str, **more: Any) -> ClusterFinding:

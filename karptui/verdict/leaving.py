@@ -13,7 +13,7 @@ from karptui.provisioning.pool_order import usable_pools
 from karptui.verdict.blocked import HELD, holder, lacks_some, sum_of
 from karptui.verdict.case import VerdictCase, VerdictNode
 from karptui.verdict.controller import has_leader, is_running
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Leaving, Manner, began
 from karptui.verdict.pending_pods import folded_by_namespace
 
 _ENDED_BY_GRACE: Final = frozenset(
@@ -69,7 +69,7 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
             reasons=webhook
             or tuple(pdbs)
             or tuple(dict.fromkeys(name for line in lines for name in _foreign_finalizers(line))),
-            since_ns=min((line.deleted_ns for line in lines if line.deleted_ns is not None), default=None),
+            **began(line.deleted_ns for line in lines),
             until_ns=max(ends, default=None) if stage in _ENDED_BY_GRACE else None,
             objects=tuple(_object(line) for line in lines),
             names=(*(line.name for line in lines), *folded_by_namespace(pods)),
@@ -101,7 +101,7 @@ def all_leaving(case: VerdictCase) -> Iterator[ClusterFinding]:
     yield ClusterFinding(
         severity=severity,
         code=FindingCode.ALL_LEAVING,
-        since_ns=min((line.deleted_ns for line in nodes if line.deleted_ns is not None), default=None),
+        **began(line.deleted_ns for line in nodes),
         objects=tuple(_object(line) for line in nodes),
         names=pools,
         nodes=len(nodes),

@@ -25,7 +25,7 @@ from karptui.verdict.blocked import is_repair, lacks_some, own_blockers, sum_of,
 from karptui.verdict.case import PendingLine, VerdictCase, VerdictNode
 from karptui.verdict.controller import is_running
 from karptui.verdict.crashing import SYSTEM_OOM
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, Shared
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, Shared, began
 from karptui.verdict.joining import ended_early
 from karptui.verdict.late_pods import PROPERTIES, only_zone
 from karptui.verdict.pending_pods import PendingPods, folded_by_namespace, pods_of
@@ -218,7 +218,7 @@ def _not_ready_finding(
         lines,
         is_priced=True,
         severity=FindingSeverity.ERROR if is_long or zone else FindingSeverity.WARNING,
-        since_ns=since,
+        **began(line.not_ready_ns for line in lines),
         of_nodes=len(lines) if is_all else 0,
         zones=(zone,) if zone else tuple(zones) if len(zones) == 1 else (),
         pending=explained,
@@ -357,7 +357,7 @@ def _under_pressure(case: VerdictCase) -> Iterator[ClusterFinding]:
                     FindingCode.NODE_PRESSURE,
                     [line for line, _ in lines],
                     *folded_by_namespace(evicted),
-                    since_ns=min((ns for _, ns in lines if ns), default=None),
+                    **began(ns for _, ns in lines),
                     last_ns=last_ns or None,
                     pods=len(evicted),
                     detail=pressure if lines else resource,
@@ -483,7 +483,7 @@ def _node_problems(case: VerdictCase) -> Iterator[ClusterFinding]:
             lines,
             messages[type_, status],
             severity=FindingSeverity.INFO if manner is Manner.PLAIN else FindingSeverity.WARNING,
-            since_ns=min((ns for ns in instants[type_, status] if ns), default=None),
+            **began(instants[type_, status]),
             until_ns=min((blocker.until_ns for blocker in closed if blocker.until_ns is not None), default=None),
             detail=f"{type_}={status}",
             manner=manner,

@@ -13,7 +13,7 @@ from karptui.kube.timestamps import MINUTE_NS
 from karptui.verdict.agents import absent_driver
 from karptui.verdict.case import StartingPod, VerdictCase, VerdictNode
 from karptui.verdict.crashing import NAME_SERVERS
-from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner
+from karptui.verdict.finding import ClusterFinding, FindingCode, FindingSeverity, Manner, began
 from karptui.verdict.late_pods import FEWEST_CRASHING, IDS, PATHS, of_pods, only_zone, platform
 from karptui.verdict.pending_pods import key_of
 
@@ -130,7 +130,7 @@ def starting_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             severity=FindingSeverity.INFO if reason == INITIALIZING else FindingSeverity.ERROR,
             words=next((unread[pod.key] for pod in pods if is_refused and pod.key in unread), ""),
             container=pods[0].init_container if reason == INITIALIZING else "",
-            since_ns=min(pod.since_ns for pod in pods),
+            **began(pod.since_ns for pod in pods),
             zones=only_zone(lines, nodes),
             stuck_pods=nodes[:1],
             detail=message if reason != IMAGE or message else pods[0].waiting_reason,

@@ -69,8 +69,11 @@ Say = Callable[["ClusterFinding", int, Reasons], str]
 
 
 def lasting(finding: ClusterFinding, now_ns: int) -> str:
-    r"""Return ``\ for 5m``; empty without a beginning."""
-    return f" for {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
+    r"""Return ``\ for 5m``, of different ages ``\ for up to 5m``; empty without a beginning."""
+    if not finding.since_ns:
+        return ""
+    is_alike = now_ns - finding.since_ns <= 2 * (now_ns - (finding.youngest_ns or finding.since_ns))
+    return f" for {'' if is_alike else 'up to '}{age_text(finding.since_ns, now_ns)}"
 
 
 def after(finding: ClusterFinding, now_ns: int) -> str:

@@ -298,8 +298,8 @@ def _pods_not_ending(finding: ClusterFinding, now_ns: int, _: Reasons) -> str:
     kind, key = finding.detail.partition("/")[::2]
     of = f" of CronJob {key}" if kind == "CronJob" else ""
     containers = f"container{'' if len(running) == 1 else 's'} {first_of(running, NAMED)}"
-    age = f" for {age_text(finding.since_ns, now_ns)}" if finding.since_ns else ""
-    text = f"{count}{names}{of} on {nodes_text(finding)} {have} finished{age}, but {verb(finding.pods, 'its', 'their')}"
+    finished = f"{have} finished{lasting(finding, now_ns)}"
+    text = f"{count}{names}{of} on {nodes_text(finding)} {finished}, but {verb(finding.pods, 'its', 'their')}"
     return f"{text} {containers} {run} on: {verb(finding.pods, 'its Job never completes', 'their Jobs never complete')}"
 
 
