@@ -27,15 +27,15 @@ from karptui.karpenter.settings import Settings
 from karptui.kube import resources
 from karptui.kube.group import group_by
 from karptui.kube.pod import Pod, PodTemplate
-from karptui.kube.quantity import Quantity
+from karptui.kube.quantity import NANO, Quantity
 from karptui.kube.recent import Recent
-from karptui.kube.resources import ResourceList, Shortage
+from karptui.kube.resources import NODES, ResourceList, Shortage
 from karptui.kube.taints import untolerated
 from karptui.kube.units import counted
 from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
 from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons, pool_daemonsets
-from karptui.provisioning.limits import remaining_limits
+from karptui.provisioning.limits import allows_node, remaining_limits
 from karptui.provisioning.overlays import overlaid
 from karptui.provisioning.pool_order import SkipReason, served_pools, skip_reason, usable_pools
 from karptui.provisioning.pool_types import (
@@ -375,7 +375,7 @@ class _PoolReader:
             short = min(tries, key=len)
             if short:
                 removed = Filter.POD
-            elif self._remaining and not self._catalogue.within_limits(self._remaining.items()) & bit:
+            elif not allows_node(self._remaining, instance_type):
                 removed, short = Filter.LIMITS, self._over_limits(instance_type)
         return TypeVerdict(
             instance_type=instance_type,
@@ -389,14 +389,15 @@ class _PoolReader:
 
     def _over_limits(self, instance_type: InstanceType) -> tuple[Shortage, ...]:
         limits = self._pool.limits or {}
+        node = {NODES: NANO}
         return tuple(
             Shortage(name, instance_type.capacity[name], Quantity(left, limits[name].format))
             for name, left in self._remaining.items()
             if name in instance_type.capacity and (left < 0 or instance_type.capacity[name].nano > left)
         ) or tuple(
-            Shortage(name, Quantity(0, limits[name].format), Quantity(left, limits[name].format))
+            Shortage(name, Quantity(node.get(name, 0), limits[name].format), Quantity(left, limits[name].format))
             for name, left in self._remaining.items()
-            if left < 0
+            if left < node.get(name, 0)
         )
 
 

@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, NODES, PODS
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, NODES, PODS, nano
 from karptui.provisioning.reporter import Pause, no_pause, with_pauses
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import Template
@@ -25,6 +26,12 @@ def remaining_limits(pool: NodePool, states: Iterable[StateNode]) -> dict[str, i
             for name in remaining:
                 remaining[name] -= capacity.get(name, 0)
     return remaining
+
+
+def allows_node(remaining: Mapping[str, int], instance_type: InstanceType) -> bool:
+    """Return whether remaining limits, in nano-units, allow a new node of a type."""
+    capacity = instance_type.capacity
+    return remaining.get(NODES) != 0 and all(nano(capacity, name) <= left for name, left in remaining.items())
 
 
 _NEARLY_FULL: Final = 0.95

@@ -24,7 +24,7 @@ from karptui.kube.objects import Condition, true_condition
 from karptui.kube.quantity import NANO
 from karptui.kube.recent import LastAnswer
 from karptui.kube.resources import NODES
-from karptui.provisioning.limits import as_good_as_full
+from karptui.provisioning.limits import allows_node, as_good_as_full
 from karptui.provisioning.overlap import Overlap, PoolOverlap
 from karptui.provisioning.pool_types import Filter, PoolDaemonSet
 from karptui.session.churn import ControllerCounts, CountSource, controller_counts, count_source, created_lately
@@ -89,13 +89,7 @@ def _use(types: TypesOfPool, name: str, limit: int) -> PoolLimit:
 
 def _usable_types(types: TypesOfPool) -> int:
     """Return the number of types for a new node, for any pod."""
-    left = types.pool_types.remaining
-    if left.get(NODES) == 0:
-        return 0
-    return sum(
-        all(resources.nano(verdict.instance_type.capacity, name) <= amount for name, amount in left.items())
-        for verdict in types.allowed
-    )
+    return sum(allows_node(types.pool_types.remaining, verdict.instance_type) for verdict in types.allowed)
 
 
 NODE_KINDS: Final = (Kind.NODE, Kind.NODECLAIM)

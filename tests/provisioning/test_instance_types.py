@@ -223,6 +223,14 @@ def test_used_and_remaining_limits() -> None:
     assert leaving.used["nodes"] == 10**9
 
 
+@pytest.mark.parametrize(("nodes", "expected"), [("1", ("limits", "nodes")), ("2", (None, ""))])
+def test_types_are_excluded_if_no_node_is_left_of_a_limit(nodes: str, expected: tuple[str | None, str]) -> None:
+    pool = builders.a_nodepool(limits=builders.amounts({"nodes": nodes}))
+    claim = builders.a_nodeclaim(node="node-1")
+    result = types_of_pool(a_type("a"), pool=pool, nodes=(builders.a_node(),), nodeclaims=(claim,))
+    assert removed(result) == {"a": expected}
+
+
 def test_types_are_computed_again_only_if_an_input_changes() -> None:
     pool, types = builders.a_nodepool(limits=builders.amounts({"cpu": "100"})), (a_type("m.small"),)
     first, after_a_report, after_growth = (

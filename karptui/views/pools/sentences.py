@@ -64,7 +64,7 @@ def limit_line(entry: PoolEntry, uses: Sequence[PoolLimit]) -> Pieces:
     if not pieces:
         return ()
     out, allowed = entry.removed_by[Filter.LIMITS], entry.allowed
-    if 0 < out < allowed:
+    if 0 < out < allowed and not any(use.is_closed for use in uses):
         verb = "is" if out == 1 else "are"
         too_large = f" · {count_text(out)} of {count_text(allowed)} types {verb} too large for the rest of the limit"
         pieces.append((too_large, Tone.WARNING))
