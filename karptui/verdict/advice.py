@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from karptui.advice.catalogue import BY_ID
 from karptui.advice.finding import Finding
@@ -30,7 +32,7 @@ COVERED_RULES: Final = frozenset(
         "pool-not-ready",
     }
 )
-"""Rules of Advice whose errors and warnings another finding reports."""
+"""Rules of Advice whose errors and warnings another finding reports, unless they are about a passing state."""
 _COVERED_ERRORS: Final = frozenset({"volume-zone-without-offering"})
 """Rules whose errors are also in the line of the pending pods."""
 _EXPLAINING_RULES: Final = frozenset(
@@ -104,3 +106,17 @@ def advice_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
             detail=BY_ID[warnings[0].rule].title,
             screen="advice",
         )
+
+
+def with_unreported(findings: Sequence[ClusterFinding], case: VerdictCase) -> list[ClusterFinding]:
+    """Return findings whose line of Advice counts the warnings of covered rules that no finding is about."""
+    objects = {name for finding in findings if finding.code is not FindingCode.ADVICE for name in finding.objects}
+    others = [f for f in case.advice.findings if f.rule in COVERED_RULES] if case.advice is not None else []
+    unreported = sum(
+        str(f.severity) == "warning" and objects.isdisjoint(f"{ref.kind}/{ref.key}" for ref in f.objects)
+        for f in others
+    )
+    return [
+        replace(f, of_nodes=f.of_nodes + unreported) if f.code is FindingCode.ADVICE and f.of_nodes else f
+        for f in findings
+    ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from msgspec.structs import replace
 
 from karptui.disruption.codes import Code
 from karptui.provisioning.reporter import Pause, no_pause, with_pauses
-from karptui.verdict.advice import SEPARATE_RULES, advice_findings, urgent_advice
+from karptui.verdict.advice import SEPARATE_RULES, advice_findings, urgent_advice, with_unreported
 from karptui.verdict.blocked import held
 from karptui.verdict.case import VerdictCase
 from karptui.verdict.churn import churn_findings
@@ -58,10 +59,11 @@ def verdict_of(case: VerdictCase, pause: Pause = no_pause) -> tuple[ClusterFindi
         advice_findings(case),
     )
     findings = [finding for subject in with_pauses(subjects, pause, 1) for finding in subject]
-    findings = _without_repeats(_with_budgets(findings))
+    findings = with_unreported(_without_repeats(_with_budgets(findings)), case)
     findings.sort(key=lambda finding: rank(finding, case.now_ns))
     if not any(finding.code in _NEEDS_ATTENTION or not is_quiet(finding) for finding in findings):
-        findings.insert(0, _fine(case, has_notes=any(finding.code not in _OF_DATA for finding in findings)))
+        is_noted = any(finding.code not in _OF_DATA for finding in findings) or _has_passing_states(case)
+        findings.insert(0, _fine(case, has_notes=is_noted))
     acts = is_running(case.controller) and has_leader(case.controller)
     then = [finding for finding in next_finding(case) if acts]
     return (*interleaved(findings), *then)
@@ -133,6 +135,16 @@ _NEEDS_ATTENTION: Final = (FindingCode.ADVICE, FindingCode.PODS_NOT_STARTING)
 """Findings that are not passing states, even if they are notes."""
 _OF_DATA: Final = (FindingCode.NO_PRICES, FindingCode.ASSUMED_CLASS, FindingCode.ASSUMED_VOLUMES)
 """Findings about missing knowledge, not about the cluster's state."""
+
+
+def _has_passing_states(case: VerdictCase) -> bool:
+    """Return whether Blockers or Advice list what needs no finding."""
+    analysis, advice = case.analysis, case.advice
+    if analysis is not None:
+        blockers = chain(analysis.cluster, *(findings.blockers for findings in analysis.findings.values()))
+        if any(blocker.is_wanted for blocker in blockers):
+            return True
+    return advice is not None and any(str(finding.severity) != "info" for finding in advice.findings)
 
 
 def _fine(case: VerdictCase, *, has_notes: bool) -> ClusterFinding:

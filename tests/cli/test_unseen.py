@@ -220,7 +220,7 @@ def test_an_empty_recording_gives_a_message(command: str, told: str, tmp_path: P
     ("reservation-in-another-zone", "EC2NodeClass", "judging by the objects read, ", "cannot launch any node"),
     ("fine-zonal-volumes-keep-three-nodes", "PersistentVolumeClaim", "volumes do not restrict", "next: "),
     ("more-volumes-than-a-node-takes", "PersistentVolumeClaim", "next: delete ip-10-24-17-150 (empty", "as likely"),
-    ("disks-fill-up-for-two-reasons", "Event", "and 1 more) have had DiskPressure for 49m", "too few free inodes"),
+    ("disks-fill-up-for-two-reasons", "Event", "1 more) have had DiskPressure for up to 49m", "too few free inodes"),
     ("zone-ice-volume", "NodePool", "insufficient capacity in EC2 (r6i.2xlarge; us-east-1c)", "on-demand/spot"),
 ])  # fmt: skip
 def test_the_verdict_does_not_count_unread_kinds(

@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
 from karptui.aws.launch_refusals import LaunchRefusal
+from karptui.disruption.analysis import Analysis, NodeFindings
 from karptui.disruption.churn.loops import Loop, LoopKind
+from karptui.disruption.codes import Blocker, Code, WhyCode
+from karptui.disruption.lanes import Why
 from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.labels import RESERVATION_ID
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
@@ -18,11 +22,13 @@ from karptui.kube.taints import Taint, Toleration
 from karptui.kube.timestamps import format_second
 from karptui.kube.workload import DaemonSet
 from karptui.pending.causes import Cause
+from karptui.verdict.advice import advice_findings, with_unreported
 from karptui.verdict.case import Controller, LimitLine, PendingLine, StartingPod, VerdictCase, VerdictNode
 from karptui.verdict.creation import read_refusal
 from karptui.verdict.finding import ClusterFinding, ControllerPod, FindingCode, FindingSeverity, Manner
 from karptui.verdict.verdict import verdict_of
 from karptui.views.verdict.sentence import sentence
+from karptui.whatif.edits import ObjectRef
 from tests.builders import (
     HOUR_NS,
     MINUTE_NS,
@@ -616,6 +622,30 @@ def test_a_cluster_with_notes_is_not_called_free_of_problems() -> None:
     full = LimitLine("general", "cpu 16 of 16", NOW_NS - HOUR_NS, "cpu", user="Deployment/ml/infer", user_pods=2)
     assert findings(nodes=[a_line("n")], limits=[full])[FindingCode.FINE].manner is Manner.WITH_NOTES
     assert findings(nodes=[a_line("n", per_hour=None)])[FindingCode.FINE].manner is Manner.PLAIN
+
+
+def advice(*rules: str) -> AdviceReport:
+    pdb = (ObjectRef("PodDisruptionBudget", "pg", "db"),)
+    return AdviceReport(findings=tuple(Finding(severity=Severity.WARNING, objects=pdb, fact="", rule=r) for r in rules))
+
+
+def test_a_cluster_with_blockers_or_advice_is_not_called_free_of_them() -> None:
+    noted = findings(nodes=[a_line("n", per_hour=1.0)], advice=advice("pdb-never-allows"))
+    assert [*noted] == [FindingCode.FINE]
+    assert noted[FindingCode.FINE].manner is Manner.WITH_NOTES
+    for is_wanted, manner in ((False, Manner.PLAIN), (True, Manner.WITH_NOTES)):
+        blocker = Blocker(code=Code.BUDGET_ZERO, is_wanted=is_wanted)
+        held = NodeFindings("n", "n", "general", why=Why(code=WhyCode.OK), blockers=(blocker,))
+        for analysis in (Analysis(findings={"n": held}), Analysis(cluster=(blocker,) if is_wanted else ())):
+            assert findings(nodes=[a_line("n")], analysis=analysis)[FindingCode.FINE].manner is manner
+
+
+def test_the_line_of_advice_counts_warnings_that_no_other_line_reports() -> None:
+    report = advice("pool-no-grace-period", "pdb-never-allows")
+    assert findings(nodes=[a_line("n")], advice=report)[FindingCode.ADVICE].of_nodes == 2
+    pdb = ClusterFinding(severity=FindingSeverity.INFO, code=FindingCode.PDB, objects=("PodDisruptionBudget/db/pg",))
+    case = VerdictCase(now_ns=NOW_NS, advice=report)
+    assert [finding.of_nodes for finding in with_unreported([pdb, *advice_findings(case)], case)] == [0, 1]
 
 
 def test_groups_of_one_workload_have_one_name() -> None:
