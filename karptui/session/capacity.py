@@ -7,7 +7,8 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.churn.life import Life, alive
+from karptui.disruption.churn.last_hour import BINS
+from karptui.disruption.churn.life import Life, Removal, alive
 from karptui.disruption.churn.report import Churn
 from karptui.disruption.joint_saving import JointFigures
 from karptui.kube.group import group_by
@@ -32,6 +33,9 @@ class CapacityEntry(msgspec.Struct, frozen=True, kw_only=True):
     cpu: Share = NO_SHARE
     memory: Share = NO_SHARE
     pods: Share = NO_SHARE
+    free_cpu: int = 0
+    """Of the nodes that have some left, in millicores."""
+    free_memory: int = 0
     access: PodAccess = PodAccess.KNOWN
     total: Total
     held: Held
@@ -74,7 +78,7 @@ def capacity_entries(
         sees_nodes: Whether nodes could be listed.
     """
     groups = group_by(entries, _PLACES[grouping])
-    lives = group_by(churn.lives if churn is not None else (), _PLACES[grouping])
+    living = _living(churn, grouping, groups) if churn is not None else {}
     totals = {place: total_of(group) for place, group in groups.items()}
     all_nodes = sum(entry.node is not None for group in groups.values() for entry in group)
     all_per_hour = sum(total.per_hour for total in totals.values())
@@ -87,13 +91,30 @@ def capacity_entries(
             cpu=total_share(entry.cpu for entry in group),
             memory=total_share(entry.memory for entry in group),
             pods=total_share(entry.pods for entry in group),
+            free_cpu=sum(max(entry.cpu.free, 0) for entry in group),
+            free_memory=sum(max(entry.memory.free, 0) for entry in group),
             access=next((n.access for n in group if n.access is not PodAccess.KNOWN), PodAccess.KNOWN),
             total=totals[place],
             held=held_of(group, joint),
             all_nodes=all_nodes,
             sees_nodes=sees_nodes,
             all_per_hour=all_per_hour,
-            alive=alive(lives.get(place, ()), churn.window.since_ns, churn.window.now_ns) if churn is not None else (),
+            alive=living.get(place, ()),
         )
         for place, group in sorted(groups.items())
     )
+
+
+def _living(churn: Churn, grouping: str, places: Iterable[_Place]) -> dict[_Place, tuple[int | None, ...]]:
+    """Return the NodeClaims of each place over the last hour; unknown if a removed one may have been in any."""
+    lives, window = group_by(churn.lives, _PLACES[grouping]), churn.window
+    unplaced = [
+        life
+        for (name, capacity_type), of_place in lives.items()
+        if not name or (grouping == "zone" and not capacity_type)
+        for life in of_place
+        if life.why is not None and life.why is not Removal.LAUNCH_FAILED
+    ]
+    if any(alive(unplaced, window.since_ns, window.now_ns)):
+        return dict.fromkeys(places, (None,) * BINS)
+    return {place: alive(lives.get(place, ()), window.since_ns, window.now_ns) for place in places}

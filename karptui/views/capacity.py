@@ -46,9 +46,9 @@ def _per_hour(entry: CapacityEntry) -> float | None:
     return entry.total.per_hour if entry.total.priced else None
 
 
-def _free(entry: CapacityEntry, share: Share) -> int | None:
+def _free(entry: CapacityEntry, free: int) -> int | None:
     """Return the free amount of a resource; None if pods may not be listed or no node reports its capacity."""
-    return share.free if entry.access is PodAccess.KNOWN and share.capacity else None
+    return free if entry.access is PodAccess.KNOWN and entry.cpu.capacity else None
 
 
 def _free_cell(entry: CapacityEntry, _: int) -> Cell:
@@ -56,7 +56,7 @@ def _free_cell(entry: CapacityEntry, _: int) -> Cell:
         return FORBIDDEN
     if not entry.cpu.capacity or entry.access is not PodAccess.KNOWN:
         return NOT_APPLICABLE
-    return Cell(f"{cpu_text(max(entry.cpu.free, 0))} {memory_text(max(entry.memory.free, 0))}")
+    return Cell(f"{cpu_text(entry.free_cpu)} {memory_text(entry.free_memory)}")
 
 
 def _cost_cell(entry: CapacityEntry, _: int) -> Cell:
@@ -162,10 +162,10 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
             drop_order=4,
         ),
         _free_cell,
-        lambda entry: entry.cpu.free if entry.cpu.capacity else None,
+        lambda entry: entry.free_cpu if entry.cpu.capacity else None,
         values=(
-            Value("free_cpu_millis", lambda entry, _: _free(entry, entry.cpu), int | None),
-            Value("free_mem_bytes", lambda entry, _: _free(entry, entry.memory), int | None),
+            Value("free_cpu_millis", lambda entry, _: _free(entry, entry.free_cpu), int | None),
+            Value("free_mem_bytes", lambda entry, _: _free(entry, entry.free_memory), int | None),
         ),
     ),
     Column(

@@ -9,7 +9,7 @@ from karptui.disruption.churn.last_hour import BIN_NS
 from karptui.kube.timestamps import MINUTE_NS, NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.views.column import Column, Heading, ItemT, Schema, Value
-from karptui.views.row import BLOCKS, NOT_APPLICABLE, Cell, Tone
+from karptui.views.row import BLOCKS, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 
 _FLAT: Final = "─"
 _LEAST_BINS: Final = 3
@@ -67,7 +67,9 @@ def last_hour_column(
     def cell(item: ItemT, _: int) -> Cell:
         counts = read(item)
         text = last_hour_text(counts)
-        return Cell(text, Tone.NORMAL if trend(counts) else Tone.MUTED) if text else NOT_APPLICABLE
+        if not text:
+            return NOT_AVAILABLE if counts and set(counts) == {None} else NOT_APPLICABLE
+        return Cell(text, Tone.NORMAL if trend(counts) else Tone.MUTED)
 
     return Column(
         Heading(

@@ -6,18 +6,22 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.money import per_hour_text
+from karptui.decode.kinds import Kind
 from karptui.disruption.churn.last_hour import BIN_NS, BINS
-from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.life import Life, Removal
 from karptui.disruption.churn.report import Churn, ChurnWindow, alive_by_pool
+from karptui.karpenter.inventory import Inventory
 from karptui.session.capacity import GROUPINGS, capacity_entries
+from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held
 from karptui.session.nodes import PodAccess
 from karptui.views.capacity import capacity_sentence, capacity_table
 from karptui.views.last_hour import sparkline, trend
 from karptui.views.row import Bar
 from karptui.views.table import build_rows
-from tests.builders import NOW_NS, text_of
-from tests.ui.fleet import a_fleet, view_of
+from tests.builders import HOUR_NS, NOW_NS, a_node, a_pod, text_of
+from tests.builders.clusters import state_of
+from tests.ui.fleet import a_fleet, status, view_of
 
 MINUTE_NS = 60_000_000_000
 NODES = view_of(a_fleet()).node_entries
@@ -58,6 +62,41 @@ def test_the_last_hour_counts_living_nodes_only_for_the_observed_time() -> None:
     [entry] = [entry for entry in capacity_entries(NODES, "pool", churn) if entry.name == name]
     assert entry.alive == (*[None] * (BINS - 5), 2, 2, 1, 1, 2)
     assert alive_by_pool(churn) == {name: entry.alive, "else": (*[None] * (BINS - 5), 1, 1, 1, 1, 1)}
+
+
+@pytest.mark.parametrize(("minutes", "is_known"), [(30, False), (90, True)])
+def test_the_last_hour_of_zones_is_unknown_if_a_removed_nodeclaim_may_have_been_in_any(
+    minutes: int, *, is_known: bool
+) -> None:
+    node = NODES[0]
+    lives = (
+        Life(claim="old", pool=node.pool, zone=node.zone, capacity_type=node.capacity_type, created_ns=1),
+        Life(claim="gone", pool=node.pool, created_ns=1, removed_ns=NOW_NS - minutes * MINUTE_NS, why=Removal.EMPTY),
+        Life(claim="new", pool=node.pool, created_ns=NOW_NS - MINUTE_NS),
+    )
+    churn = Churn(window=ChurnWindow(NOW_NS, NOW_NS - HOUR_NS), lives=lives)
+    entry = next(entry for entry in capacity_entries(NODES, "zone", churn) if entry.name == node.zone)
+    table = capacity_table("zone")
+    cells = dict(
+        zip(
+            [heading.id for heading in table.headings()],
+            build_rows(table, [entry], now_ns=NOW_NS)[0].cells,
+            strict=True,
+        )
+    )
+    assert (cells["hour"].text == "n/a") is not is_known
+    pools = capacity_entries(NODES, "pool", churn)
+    assert None not in next(entry for entry in pools if entry.name == node.pool).alive
+
+
+def test_free_capacity_is_not_reduced_by_nodes_with_more_requests_than_capacity() -> None:
+    nodes = tuple(a_node(name=name, cpu="1", memory="4Gi") for name in "ab")
+    pods = tuple(a_pod(name=name, node=name, cpu=cpu, memory="1Gi") for name, cpu in (("a", "600m"), ("b", "2")))
+    statuses = {str(kind): status(kind) for kind in (Kind.NODE, Kind.POD)}
+    view = ClusterView(state_of(Inventory(nodes=nodes, pods=pods)), statuses)
+    [entry] = capacity_entries(view.node_entries, "pool")
+    values = capacity_table("pool").values(entry, NOW_NS)
+    assert (values["free_cpu_millis"], values["free_mem_bytes"]) == (400, 6 << 30)
 
 
 def test_a_row_shows_its_share_and_unknown_values() -> None:
