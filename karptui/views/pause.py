@@ -142,16 +142,18 @@ def _going_on(pause: Pause) -> str:
 def _released(pause: Pause) -> str:
     nodes = sum(len(event.nodes) for event in pause.released)
     evictions = sum(event.evictions for event in pause.released)
-    span = span_text(pause.changed.until_ns - pause.released_ns)
+    end_ns = pause.changed.until_ns
     at = "now" if pause.is_release else f"at {dated_text(pause.released_ns, pause.from_ns)}"
     if not pause.is_release and pause.until_ns != pause.released_ns:
         at += " (assumed)"
-    otherwise = f"otherwise Karpenter disrupts {counted(pause.disrupted_otherwise, 'node')} by then"
+    by = dated_text(pause.as_is.until_ns, pause.from_ns)
+    otherwise = f"otherwise Karpenter disrupts {counted(pause.disrupted_otherwise, 'node')} by {by}"
     if not nodes:
-        quiet = "" if pause.changed.is_quiescent else f" within {span}"
+        quiet = "" if pause.changed.is_quiescent else f" within {span_text(end_ns - pause.released_ns)}"
         return f"released {at}: no node is disrupted{quiet}, by forecast; {otherwise}"
     commands = counted(len(pause.released), "command")
     first = clock_text(pause.released[0].at_ns)
+    span = span_text(max(event.gone_ns or end_ns for event in pause.released) - pause.released_ns)
     return (
         f"released {at}: {commands} {verb(len(pause.released), 'removes', 'remove')} {counted(nodes, 'node')}"
         f" ({counted(evictions, 'eviction')}) within {span}, the first at {first}; {otherwise}"

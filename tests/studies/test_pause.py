@@ -11,6 +11,7 @@ from karptui.errors import RequestError
 from karptui.forward.result import StepKind
 from karptui.karpenter.rules import RULES_1_14_1, RULES_1_15
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.units import span_text
 from karptui.studies.forecasts import forecast_of
 from karptui.studies.pause import EventKind, Pause, PoolState, pause
 from karptui.views.pause import command_lines, headline, more_lines
@@ -88,6 +89,9 @@ def test_the_end_of_a_pause_releases_the_blocked_nodes() -> None:
     assert not [step for step in result.as_is.steps if step.kind is StepKind.DISRUPT]
     assert result.dollars_per_hour == pytest.approx(0.1)
     assert result.disrupted_otherwise == 0
+    gone_ns = max(event.gone_ns or 0 for event in result.released)
+    assert NOW_NS < gone_ns < result.changed.until_ns
+    assert f" within {span_text(gone_ns - NOW_NS)}, the first at " in "\n".join(more_lines(result))
 
 
 def test_the_last_budget_is_not_removed_without_another() -> None:
