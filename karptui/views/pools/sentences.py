@@ -297,10 +297,11 @@ def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
 def overlap_line(row: PoolRow) -> Pieces:
     """Return the number of matching pods, how many other NodePools match too, and where they land."""
     overlap = row.overlap
-    if overlap is None or not overlap.matching:
-        return (
-            (("no pod of the cluster matches it", Tone.MUTED),) if overlap is not None and row.rank is not None else ()
-        )
+    if overlap is None or (not overlap.matching and row.rank is None):
+        return ()
+    if not overlap.matching:
+        none = "no pod of the cluster matches it" if row.types.allowed else "no pod fits: it has no instance type"
+        return ((none, Tone.MUTED),)
     text = f"matches {counted(overlap.matching, 'pod')}"
     if overlap.shared:
         amount = "all" if overlap.shared == overlap.matching else count_text(overlap.shared)

@@ -14,6 +14,7 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.report import Churn, ChurnWindow
 from karptui.karpenter.inventory import Inventory
+from karptui.provisioning.overlap import PoolOverlap
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import pool_rows, pools_around, with_last_hour
 from karptui.sources.source import Phase, SourceStatus
@@ -133,6 +134,10 @@ def test_story_a_overlap() -> None:
     )
     assert text_of(overlap_line(ROWS["extra"])).endswith("new nodes for none of them would come from this pool")
     assert overlap_line(ROWS["gpu"]) == ()
+    unmatched = msgspec.structs.replace(ROWS["rest"], overlap=PoolOverlap())
+    assert text_of(overlap_line(unmatched)) == "no pod of the cluster matches it"
+    typeless = msgspec.structs.replace(unmatched, types=msgspec.structs.replace(unmatched.types, allowed=0))
+    assert text_of(overlap_line(typeless)) == "no pod fits: it has no instance type"
     lines = plain_text(overlap_of(VIEW)).splitlines()
     assert (
         lines[0] == "overlap: 64 of 66 pods (96%) match several pools · new nodes from: primary 64 · 1 matches no pool"
