@@ -152,7 +152,7 @@ def _has_drain_with_end(context: AdviceContext, node: StateNode, evicted: Collec
 @rule(
     "node-drain-without-end",
     title="a drain that may never end",
-    what="A NodeClaim has been in deletion for more than half an hour , is not drained, and has no deadline. Pods "
+    what="A NodeClaim has been in deletion for more than half an hour, is not drained, and has no deadline. Pods "
     "that end by their grace period, whose do-not-disrupt ends, or of which others were evicted within 10 minutes, do "
     "not count.",
     why="A drain waits for pods with do-not-disrupt and for PodDisruptionBudgets. terminationGracePeriod of the "
