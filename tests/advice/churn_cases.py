@@ -58,13 +58,14 @@ CASES = [
     ),
     Case(
         "pool-churn-loop",
-        partial(rounds, *FAILED),
+        lambda: replace(rounds(*FAILED), pods=(a_pod(),)),
         ("3 NodeClaims of general were deleted", "without becoming nodes (LaunchFailed 3)"),
         name="failed",
     ),
     *quiet(
         "pool-churn-loop",
         partial(rounds, *SHORT[:2]),
+        partial(rounds, *FAILED),
         partial(rounds, *SHORT, name="other"),
         partial(rounds, *(came_and_went(n, 59, 10 - n) for n in range(3))),
         an_inventory,

@@ -58,7 +58,7 @@ def _balanced_silent(context: AdviceContext) -> Iterator[Finding]:
     what="At least three times in the observed period, Karpenter removed a node within half an hour of its creation, "
     "or an empty one within 10 minutes, and not all of them after one surge; or removed one as underutilized or empty "
     "and launched the same type in its place or within 15 minutes; or created a NodeClaim that never became a node, "
-    "the last one within half an hour and after the last launch that succeeded. "
+    "the last one within half an hour and after the last launch that succeeded, while pods are pending. "
     "Drifted nodes do not count if none of them had replaced another.",
     why="Consolidation looks at the present moment: a node is removed as soon as its pods fit elsewhere, and pods "
     "created a minute later need it again. Every round costs launches, evictions, and pods that start cold. The "

@@ -54,13 +54,15 @@ class Succession:
         self._by_pool: defaultdict[str, _Births] = defaultdict(_Births)
         self._by_reason: defaultdict[Removal | None, _Births] = defaultdict(_Births)
         self._by_kind: defaultdict[tuple[str, str, str], _Births] = defaultdict(_Births)
-        self.joined_ns = max((life.created_ns for life in lives if life.node and life.why not in FAILED), default=0)
-        """When the latest NodeClaim that became a node was created; 0 if unknown."""
+        self.joined_ns: dict[str, int] = {}
+        """When the latest NodeClaim that became a node was created, by NodePool."""
         for life in sorted(lives, key=lambda life: life.created_ns):
             if life.created_ns:
                 self._by_pool[life.pool].add(life)
                 self._by_reason[life.made_for].add(life)
                 self._by_kind[_kind(life)].add(life)
+            if life.node and life.why not in FAILED:
+                self.joined_ns[life.pool] = life.created_ns
 
     def of(self, life: Life) -> tuple[Life, ...]:
         """Return the lives that replaced a removed one; none for an empty node or a node that never ran."""
@@ -181,8 +183,10 @@ def relaunches(removed: Iterable[Life], succession: Succession) -> dict[str, Lif
     return by_claim
 
 
-def pool_loops(removed: Mapping[str, Sequence[Life]], succession: Succession, now_ns: int) -> Iterator[Loop]:
-    """Yield the loops of NodePools; failed launches are none once a later one succeeded, or after half an hour."""
+def pool_loops(
+    removed: Mapping[str, Sequence[Life]], succession: Succession, now_ns: int, *, are_pods_pending: bool
+) -> Iterator[Loop]:
+    """Yield the loops of NodePools; failed launches are none once a later one succeeded or no pod needs a node."""
     for pool, members in removed.items():
         short = _but_one_rollout([life for life in members if is_short(life) and not _was_used(life)])
         if len(short) >= FEWEST and not _is_one_surge(short):
@@ -193,7 +197,9 @@ def pool_loops(removed: Mapping[str, Sequence[Life]], succession: Succession, no
             yield _loop(LoopKind.SAME_TYPE, pool, again)
         failed = [life for life in members if life.why in FAILED]
         last_ns = max((life.removed_ns for life in failed), default=0)
-        if len(failed) >= FEWEST and succession.joined_ns < last_ns and now_ns - last_ns < QUIET_NS:
+        is_needed = are_pods_pending or any(life.made_for is not None for life in failed)
+        is_over = succession.joined_ns.get(pool, 0) >= last_ns or now_ns - last_ns >= QUIET_NS
+        if len(failed) >= FEWEST and is_needed and not is_over:
             yield _loop(LoopKind.NEVER_JOINED, pool, failed)
 
 

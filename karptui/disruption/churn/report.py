@@ -14,6 +14,7 @@ from karptui.disruption.churn.life import Life, Removal, alive, created, lives, 
 from karptui.disruption.churn.loops import Loop, Succession, is_short, pool_loops, relaunches, workload_loops
 from karptui.disruption.churn.moves import Move, Moved, WorkloadNames, is_eviction, moved_workloads, moves_of
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
+from karptui.karpenter.pod_predicates import UNSCHEDULABLE
 from karptui.kube.group import group_by
 from karptui.kube.objects import Event
 
@@ -117,7 +118,8 @@ def churn_of(inventory: Inventory, now_ns: int, history: ClusterHistory = NO_HIS
     by_pool: dict[str, list[Life]] = {name: [] for name in sorted(pools)}
     for life in removed(all_lives, window.since_ns):
         by_pool.setdefault(life.pool, []).append(life)
-    loops = tuple(pool_loops(by_pool, succession, now_ns))
+    are_pods_pending = any(pod.scheduled_reason == UNSCHEDULABLE and pod.is_active for pod in inventory.pods)
+    loops = tuple(pool_loops(by_pool, succession, now_ns, are_pods_pending=are_pods_pending))
     pool_of_node = {life.node: life.pool for life in all_lives if life.node}
     moves_by_pool = Counter(pool_of_node.get(move.node, "") for move in moves if move.node)
     facts = _ChurnFacts(all_lives, by_pool, window, succession, moves_by_pool, loops)

@@ -77,7 +77,7 @@ def test_only_an_equal_node_counts_as_relaunched() -> None:
 
 def loops_of(*result: Life) -> list[LoopKind]:
     by_pool = {"general": [life for life in result if life.removed_ns]}
-    return [loop.kind for loop in pool_loops(by_pool, Succession(result, 0), NOW_NS)]
+    return [loop.kind for loop in pool_loops(by_pool, Succession(result, 0), NOW_NS, are_pods_pending=True)]
 
 
 def test_short_lives() -> None:
@@ -95,7 +95,7 @@ def test_three_short_lives_are_a_loop() -> None:
     ]
     assert loops_of(*short[:2]) == []
     assert loops_of(*short[:2], a_life("c", born=25, left=15, why=Removal.EMPTY)) == []
-    (loop,) = pool_loops({"general": short}, Succession((), 0), NOW_NS)
+    (loop,) = pool_loops({"general": short}, Succession((), 0), NOW_NS, are_pods_pending=True)
     assert (loop.kind, loop.pool, loop.times) == (LoopKind.SHORT_LIVED, "general", 3)
     assert (loop.first_ns, loop.last_ns, loop.median_life_ns) == (ago(80), ago(15), 10 * MINUTE_NS)
     assert loop.claims == ("c", "b", "a")
@@ -135,13 +135,15 @@ def test_claims_that_never_join_are_a_loop() -> None:
     failed = [a_life(n, born=9, left=8, why=Removal.LAUNCH_FAILED, instance_type="") for n in "abd"]
     never = a_life("c", born=40, left=25, why=Removal.NEVER_REGISTERED)
     assert loops_of(*failed[:2], never) == [LoopKind.NEVER_JOINED]
-    (loop,) = pool_loops({"general": failed}, Succession((), 0), NOW_NS)
+    (loop,) = pool_loops({"general": failed}, Succession((), 0), NOW_NS, are_pods_pending=True)
     assert (loop.instance_type, loop.median_life_ns) == ("", MINUTE_NS)
-    for left, joined in ((8, 7), (31, 60)):  # a later launch succeeded, of any NodePool; or none failed any more
+    assert not list(pool_loops({"general": failed}, Succession((), 0), NOW_NS, are_pods_pending=False))
+    for left, joined in ((8, 7), (31, 60)):  # a later launch succeeded, or none failed any more
         over = [a_life(n, born=left + 1, left=left, why=Removal.LAUNCH_FAILED) for n in "abd"]
-        assert loops_of(*over, a_life("e", born=joined, pool="other")) == []
+        assert loops_of(*over, a_life("e", born=joined)) == []
+    assert loops_of(*failed, a_life("e", born=7, pool="other")) == [LoopKind.NEVER_JOINED]
     undated = [Life(claim=n, pool="general", removed_ns=ago(5), why=Removal.LAUNCH_FAILED) for n in "abc"]
-    (loop,) = pool_loops({"general": undated}, Succession((), 0), NOW_NS)
+    (loop,) = pool_loops({"general": undated}, Succession((), 0), NOW_NS, are_pods_pending=True)
     assert loop.median_life_ns is None
 
 
