@@ -158,7 +158,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
         self.host.cluster.look_at(Focus(asks_pending=True, pod=self._pod_key))
         now_ns = self.host.now_ns()
         pod = self._pending_pod = self.host.session.pending_pod(self._pod_key)
-        self._group = pod.group.about(self._pod_key) if pod.group is not None else self._group
+        self._group = pod.group or self._group
         self._detail = pod.detail or self._detail
         if pod.exists or pod.group is not None:
             self._around = pod.around
