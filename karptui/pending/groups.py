@@ -43,7 +43,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
     explanation: PodExplanation | None = None
     """Why no NodePool and no node takes the first of them; None until it is worked out."""
     named: str = ""
-    """``namespace/name`` of the pod that was asked about; empty for all."""
+    """``namespace/name`` of the pod that the user named; empty for all."""
 
     def explained(self, explanation: PodExplanation) -> PendingGroup:
         """Return the same group with its explanation."""
@@ -89,7 +89,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def messages(self) -> PodMessages:
-        """The newest words of each speaker: about the pod that was asked about, else about any of the pods."""
+        """The newest words of each speaker: about the named pod, else about any of the pods."""
         every = [messages for _, _, messages in self.members]
         own = self.own_messages
         return PodMessages(
@@ -99,7 +99,7 @@ class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def own_messages(self) -> PodMessages:
-        """The messages about the pod that was asked about; none without one."""
+        """The messages about the named pod; none without one."""
         return next((messages for pod, _, messages in self.members if pod.key == self.named), NO_MESSAGES)
 
     @cached_property
