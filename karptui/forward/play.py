@@ -75,7 +75,7 @@ class PodRuns:
             self._expect_unprotected(pod)
             if pod.is_terminating:
                 self._agenda.at(pod.deletion_ns, partial(pod_gone, pod.uid))
-            elif pod.is_failing_to_start:
+            elif pod.fails_to_start(self._agenda.now_ns):
                 continue
             elif pod.node_name and pod.phase == "Pending":
                 self._agenda.at(self._agenda.now_ns + self._durations.pod_start_ns, partial(self._started, pod.uid))

@@ -161,7 +161,7 @@ def premises(
             *_finalizers(inventory, stalled),
             *_stuck_nodes(inventory, durations, now_ns),
             *_late_nodes(inventory, durations, now_ns),
-            *_failing_pods(inventory),
+            *_failing_pods(inventory, now_ns),
             *_assumptions(durations, usual, is_instant=is_instant),
             *_job_assumptions(inventory),
         ),
@@ -332,10 +332,16 @@ def _late_nodes(inventory: Inventory, durations: Durations, now_ns: int) -> Iter
         yield f"{names} {count} as ready now, although {they} {slow} and {_seconds(usual_ns)} is usual"
 
 
-def _failing_pods(inventory: Inventory) -> list[str]:
-    keys = sorted(pod.key for pod in inventory.pods if pod.is_failing_to_start and pod.is_active)
-    are = verb(len(keys), "is", "are")
-    return [f"{first_of(keys, _MOST_NAMES)}, which cannot start now, {are} assumed never to start"] if keys else []
+def _failing_pods(inventory: Inventory, now_ns: int) -> Iterator[str]:
+    """Yield the pods that are assumed never to start, and the nodes of several as those that start others."""
+    pods = [pod for pod in inventory.pods if pod.is_active and pod.fails_to_start(now_ns)]
+    if pods:
+        names, are = first_of(sorted(pod.key for pod in pods), _MOST_NAMES), verb(len(pods), "is", "are")
+        yield f"{names}, which cannot start now, {are} assumed never to start"
+    counts = Counter(pod.node_name for pod in pods)
+    if nodes := sorted(name for name, count in counts.items() if count > 1):
+        start, there = verb(len(nodes), "starts", "start"), verb(len(nodes), "it", "each")
+        yield f"{first_of(nodes, _MOST_NAMES)} {start} other pods, although several pods on {there} cannot start now"
 
 
 def _job_assumptions(inventory: Inventory) -> list[str]:

@@ -17,7 +17,7 @@ from karptui.kube.quantity import Quantity
 from karptui.kube.resources import CPU, EMPTY, HUGEPAGES_PREFIX, MEMORY, ResourceList, add, maximum
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Toleration
-from karptui.kube.timestamps import ABSENT_NS
+from karptui.kube.timestamps import ABSENT_NS, MINUTE_NS
 
 
 class ContainerRequests(msgspec.Struct, frozen=True, gc=False):
@@ -219,7 +219,10 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, eq=False, weakref=T
 
 INITIALIZING: Final = "PodInitializing"
 """Waiting reason of containers before whose start an init container must end."""
-CREATING: Final = frozenset({"ContainerCreating", INITIALIZING})
+CONTAINER_CREATING: Final = "ContainerCreating"
+CREATING_PATIENCE_NS: Final = 15 * MINUTE_NS
+"""Images and volumes take minutes; containers that are not created by then need attention."""
+CREATING: Final = frozenset({CONTAINER_CREATING, INITIALIZING})
 """Waiting reasons of every container that starts."""
 NOT_STARTED: Final = CREATING | {
     "CreateContainerConfigError",
@@ -355,10 +358,17 @@ class Pod(msgspec.Struct, frozen=True, gc=False, eq=False):
         """Whether it has a deletionTimestamp."""
         return self.deletion_ns != ABSENT_NS
 
-    @property
-    def is_failing_to_start(self) -> bool:
-        """Whether a container of a pod on a node cannot start: its image or its settings are missing."""
-        return bool(self.node_name) and self.phase == "Pending" and self.waiting_reason in NOT_STARTED - CREATING
+    def fails_to_start(self, now_ns: int) -> bool:
+        """Return whether a container of a pod on a node cannot start: a fault is reported, or creating it takes long.
+
+        Init containers may take hours.
+        """
+        if not self.node_name or self.phase != "Pending":
+            return False
+        if self.waiting_reason == CONTAINER_CREATING:
+            since_ns = max(self.created_ns, self.scheduled_ns)
+            return since_ns != ABSENT_NS and now_ns - since_ns >= CREATING_PATIENCE_NS
+        return self.waiting_reason in NOT_STARTED - CREATING
 
     @property
     def is_active(self) -> bool:

@@ -8,7 +8,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from karptui.kube.objects import Event
-from karptui.kube.pod import CREATING, INITIALIZING, NOT_STARTED, VOLUME_FAILURES
+from karptui.kube.pod import (
+    CONTAINER_CREATING,
+    CREATING,
+    CREATING_PATIENCE_NS,
+    INITIALIZING,
+    NOT_STARTED,
+    VOLUME_FAILURES,
+)
 from karptui.kube.timestamps import MINUTE_NS
 from karptui.verdict.agents import absent_driver
 from karptui.verdict.case import StartingPod, VerdictCase, VerdictNode
@@ -18,8 +25,6 @@ from karptui.verdict.late_pods import FEWEST_CRASHING, IDS, PATHS, of_pods, only
 from karptui.verdict.pending_pods import key_of
 
 STARTING_PATIENCE_NS: Final = 5 * MINUTE_NS
-CREATING_PATIENCE_NS: Final = 15 * MINUTE_NS
-"""Images and volumes take minutes; containers that are not created by then need attention."""
 INITIALIZING_NS: Final = 30 * MINUTE_NS
 """Init containers may take hours, or wait for something that never comes: after this time they are noted."""
 _NO_CREDENTIALS: Final = "FailedToRetrieveImagePullSecret"
@@ -147,7 +152,7 @@ def _addresses(case: VerdictCase, nodes: Collection[str], message: str) -> tuple
 
 def _is_unexplained(pod: StartingPod, now_ns: int) -> bool:
     """Return whether a pod has waited for its containers longer than an image takes; init containers may take hours."""
-    return pod.waiting_reason == "ContainerCreating" and now_ns - pod.since_ns >= CREATING_PATIENCE_NS
+    return pod.waiting_reason == CONTAINER_CREATING and now_ns - pod.since_ns >= CREATING_PATIENCE_NS
 
 
 def _generic_message(event: Event, node: str) -> str:

@@ -145,6 +145,19 @@ def test_the_assumptions_name_a_node_with_a_foreign_finalizer() -> None:
     )
 
 
+@pytest.mark.parametrize("minutes", [14, 16])
+def test_pods_whose_containers_are_not_created_for_long_never_start_and_their_node_is_named(minutes: int) -> None:
+    made_ns, names = NOW_NS - minutes * 60 * SECOND_NS, ("a", "b")
+    pods = [a_pod(name=name, node="node-1", phase="Pending", created_ns=made_ns) for name in names]
+    creating = [replace(pod, waiting_reason="ContainerCreating") for pod in pods]
+    assumed = played(a_world(a_pair("node-1"), pods=creating)).assumptions[:2]
+    told = (
+        "default/a, default/b, which cannot start now, are assumed never to start",
+        "node-1 starts other pods, although several pods on it cannot start now",
+    )
+    assert (assumed == told) is (minutes == 16)
+
+
 def a_play(nodes: int, *keys_of_nodes: str) -> Played:
     steps = tuple(
         Step(
