@@ -21,6 +21,7 @@ from karptui.views.column import (
     NumberHeading,
     Value,
     filter_help,
+    natural_key,
     number_heading,
     records,
     text_column,
@@ -125,6 +126,7 @@ TABLE: Final[TableSpec[HistoryStep]] = TableSpec(
         text_column(
             Heading("pool", "POOL", "The NodePool; a dash is the whole cluster.", 6, 32),
             pool_text,
+            sort=lambda step: (natural_key(pool_text(step)),),  # the whole cluster is first
             values=Value(
                 "pool",
                 lambda step, _: step.pool,

@@ -78,7 +78,7 @@ class TestExplainNodeAndPool:
 @pytest.mark.parametrize(
     ("incident", "about", "codes", "text"),
     [
-        ("finalizer-of-another-controller", "node ip-10-24-17-133", {"LEAVING", "ADVICE"}, "wrangler.cattle.io"),
+        ("finalizer-of-another-controller", "node ip-10-24-17-133", {"LEAVING"}, "wrangler.cattle.io"),
         ("cilium-range-is-full", "node ip-10-24-17-133", {"PODS_NOT_STARTING"}, "range is full"),
         ("cni-lacks-permissions", "pod kube-system/aws-node-zz0", {"NOT_INITIALIZED"}, "not authorized"),
         ("container-that-cannot-be-killed", "pod db/pg-0", {"PODS_NOT_STARTING", "NEXT"}, "cannot kill its containers"),
