@@ -24,11 +24,10 @@ from karptui.forward.play import Play
 from karptui.forward.result import KeptNode, Played, Step, StepKind, circle_of, without_dollars
 from karptui.karpenter.inventory import Inventory, unmanaged_nodes
 from karptui.karpenter.labels import NODEPOOL, TERMINATION_FINALIZER
-from karptui.karpenter.nodeclaim import DrainStage, overdue_launches
+from karptui.karpenter.nodeclaim import DrainStage, last_finalizers, overdue_launches
 from karptui.karpenter.settings import Settings
 from karptui.kube.durations import format_duration
 from karptui.kube.group import group_by
-from karptui.kube.objects import Node
 from karptui.kube.timestamps import HOUR_NS, NS_PER_SECOND
 from karptui.kube.units import clock_text, counted, duration_text, first_of, verb
 from karptui.provisioning.instance_types import InstanceTypes
@@ -281,7 +280,7 @@ def _overdue_launches(inventory: Inventory, now_ns: int) -> Iterator[str]:
 
 def _stalled_drains(inventory: Inventory, stalled: Mapping[str, DrainState], now_ns: int) -> Iterator[str]:
     """Yield the nodes whose drains make no progress now, and are assumed to make none later."""
-    finalizers = {node.name: _foreign_finalizers(node) for node in inventory.nodes}
+    finalizers = {node.name: last_finalizers(node) for node in inventory.nodes}
     ends = {name: forced_end(drain, now_ns) for name, drain in stalled.items()}
     groups = group_by(sorted(stalled), lambda name: (stalled[name].stage, finalizers.get(name), ends[name] is None))
     for (stage, kept_by, is_lasting), names in groups.items():
@@ -298,14 +297,11 @@ def _stalled_drains(inventory: Inventory, stalled: Mapping[str, DrainState], now
         yield f"{first_of(names, _MOST_NAMES)} {verb(len(names), 'stays', 'stay')}{end}: {why} for {since}"
 
 
-def _foreign_finalizers(node: Node) -> tuple[str, ...]:
-    return tuple(name for name in node.finalizers if node.is_deleting and name != TERMINATION_FINALIZER)
-
-
 def _finalizers(inventory: Inventory, stalled: Container[str]) -> Iterator[str]:
     """Yield the nodes that are deleted in the forecast, although another controller's finalizer may keep them."""
     for node in inventory.nodes:
-        if node.name not in stalled and (others := _foreign_finalizers(node)):
+        others = [name for name in node.finalizers if node.is_deleting and name != TERMINATION_FINALIZER]
+        if others and node.name not in stalled:
             yield f"{node.name} is deleted once it is drained, although it has the finalizer {first_of(others, 1)}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from karptui.karpenter.labels import GROUP, is_disrupted
+from karptui.karpenter.labels import GROUP, TERMINATION_FINALIZER, is_disrupted
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube import resources
 from karptui.kube.objects import Condition, KubeObject, Node, condition_of, true_condition
@@ -191,6 +191,12 @@ def deletion_stage(claim: NodeClaim, node: Node | None) -> tuple[DrainStage, int
     if detached is not None and (detached.status == "True" or detached.reason == _GRACE_ELAPSED):
         return DrainStage.INSTANCE, detached.last_transition_ns
     return DrainStage.VOLUMES, drained.last_transition_ns
+
+
+def last_finalizers(node: Node | None) -> tuple[str, ...]:
+    """Return the other controllers' finalizers of a Node without Karpenter's own: the instance is terminated."""
+    finalizers = node.finalizers if node is not None and node.is_deleting else ()
+    return () if TERMINATION_FINALIZER in finalizers else finalizers
 
 
 def is_foreign(taint: Taint, claim: NodeClaim | None) -> bool:

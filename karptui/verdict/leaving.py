@@ -7,8 +7,7 @@ from typing import Final
 
 from karptui.disruption.drain import LONG_NS, Hold
 from karptui.disruption.termination import STUCK_ALLOWANCE_NS, deadline_of
-from karptui.karpenter.labels import TERMINATION_FINALIZER
-from karptui.karpenter.nodeclaim import DRAINED, DrainStage, deletion_stage
+from karptui.karpenter.nodeclaim import DRAINED, DrainStage, deletion_stage, last_finalizers
 from karptui.provisioning.pool_order import usable_pools
 from karptui.verdict.blocked import HELD, holder, lacks_some, sum_of
 from karptui.verdict.case import VerdictCase, VerdictNode
@@ -68,7 +67,7 @@ def leaving_for_long(case: VerdictCase) -> Iterator[ClusterFinding]:
             is_partial=lacks_some(line.per_hour for line in lines if line.has_node),
             reasons=webhook
             or tuple(pdbs)
-            or tuple(dict.fromkeys(name for line in lines for name in _foreign_finalizers(line))),
+            or tuple(dict.fromkeys(name for line in lines for name in last_finalizers(line.node))),
             **began(line.deleted_ns for line in lines),
             until_ns=max(ends, default=None) if stage in _ENDED_BY_GRACE else None,
             objects=tuple(_object(line) for line in lines),
@@ -148,12 +147,6 @@ def _end_manner(line: VerdictNode, stage: Leaving, now_ns: int) -> Manner:
     return Manner.PLAIN if end > now_ns else Manner.OVERDUE
 
 
-def _foreign_finalizers(line: VerdictNode) -> tuple[str, ...]:
-    """Return the other controllers' finalizers of a Node without Karpenter's own: the instance is terminated."""
-    finalizers = line.node.finalizers if line.node is not None and line.node.is_deleting else ()
-    return () if TERMINATION_FINALIZER in finalizers else finalizers
-
-
 def _leaving(line: VerdictNode, *, sees_nodes: bool, sees_claims: bool) -> Leaving:
     """Return the deletion stage of a node."""
     claim = line.claim
@@ -163,7 +156,7 @@ def _leaving(line: VerdictNode, *, sees_nodes: bool, sees_claims: bool) -> Leavi
         return Leaving.NODE_ALONE
     stage, _ = deletion_stage(claim, line.node)
     if stage is DrainStage.INSTANCE:
-        return Leaving.FINALIZER if _foreign_finalizers(line) else Leaving.INSTANCE
+        return Leaving.FINALIZER if last_finalizers(line.node) else Leaving.INSTANCE
     if not line.has_node and sees_nodes:
         reference = claim.node_class_ref
         # Rule: IsManaged in Karpenter's pkg/utils/nodeclaim, since 1.1; v1beta1 allowed an empty group and kind.

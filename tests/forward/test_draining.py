@@ -35,8 +35,12 @@ def leaving(*conditions: Condition, finalizers: tuple[str, ...] = (), grace_ns: 
         (leaving(*DETACHING), "its volumes have not been detached"),
         (leaving(*ENDING), "its instance has not terminated"),
         (leaving(*ENDING, finalizers=("example.com/hold",)), "the finalizer example.com/hold has kept it"),
+        (
+            leaving(*ENDING, finalizers=("karpenter.sh/termination", "example.com/hold")),
+            "its instance has not terminated",
+        ),
     ],
-    ids=["evictions", "volumes", "instance", "finalizer"],
+    ids=["evictions", "volumes", "instance", "finalizer", "two finalizers"],
 )
 def test_a_drain_without_progress_for_long_stays_so(world: Inventory, why: str) -> None:
     forecast = played(world)
