@@ -33,9 +33,9 @@ class CapacityEntry(msgspec.Struct, frozen=True, kw_only=True):
     cpu: Share = NO_SHARE
     memory: Share = NO_SHARE
     pods: Share = NO_SHARE
-    free_cpu: int = 0
-    """Of the nodes that have some left, in millicores."""
-    free_memory: int = 0
+    free_cpu_millis: int = 0
+    """Of the nodes that have some left."""
+    free_memory_bytes: int = 0
     access: PodAccess = PodAccess.KNOWN
     total: Total
     held: Held
@@ -91,8 +91,8 @@ def capacity_entries(
             cpu=total_share(entry.cpu for entry in group),
             memory=total_share(entry.memory for entry in group),
             pods=total_share(entry.pods for entry in group),
-            free_cpu=sum(max(entry.cpu.free, 0) for entry in group),
-            free_memory=sum(max(entry.memory.free, 0) for entry in group),
+            free_cpu_millis=sum(max(entry.cpu.free, 0) for entry in group),
+            free_memory_bytes=sum(max(entry.memory.free, 0) for entry in group),
             access=next((n.access for n in group if n.access is not PodAccess.KNOWN), PodAccess.KNOWN),
             total=totals[place],
             held=held_of(group, joint),

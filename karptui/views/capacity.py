@@ -56,7 +56,7 @@ def _free_cell(entry: CapacityEntry, _: int) -> Cell:
         return FORBIDDEN
     if not entry.cpu.capacity or entry.access is not PodAccess.KNOWN:
         return NOT_APPLICABLE
-    return Cell(f"{cpu_text(entry.free_cpu)} {memory_text(entry.free_memory)}")
+    return Cell(f"{cpu_text(entry.free_cpu_millis)} {memory_text(entry.free_memory_bytes)}")
 
 
 def _cost_cell(entry: CapacityEntry, _: int) -> Cell:
@@ -162,10 +162,10 @@ _COLUMNS: Final[tuple[Column[CapacityEntry], ...]] = (
             drop_order=4,
         ),
         _free_cell,
-        lambda entry: entry.free_cpu if entry.cpu.capacity else None,
+        lambda entry: entry.free_cpu_millis if entry.cpu.capacity else None,
         values=(
-            Value("free_cpu_millis", lambda entry, _: _free(entry, entry.free_cpu), int | None),
-            Value("free_mem_bytes", lambda entry, _: _free(entry, entry.free_memory), int | None),
+            Value("free_cpu_millis", lambda entry, _: _free(entry, entry.free_cpu_millis), int | None),
+            Value("free_mem_bytes", lambda entry, _: _free(entry, entry.free_memory_bytes), int | None),
         ),
     ),
     Column(
