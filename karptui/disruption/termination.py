@@ -206,13 +206,8 @@ def expiry_calendar(nodes: Iterable[StateNode]) -> tuple[Expiry, ...]:
 
 def expiring_nodes(nodes: Iterable[StateNode], now_ns: int) -> tuple[str, ...]:
     """Return the nodes that have expired and are not being deleted yet, by name."""
-    return tuple(
-        sorted(
-            node.node_name
-            for node in nodes
-            if (expiry := claim_expiry(node.claim)) is not None and expiry.at_ns <= now_ns
-        )
-    )
+    expiries = ((node.node_name, claim_expiry(node.claim)) for node in nodes)
+    return tuple(sorted(name for name, expiry in expiries if expiry is not None and expiry.at_ns <= now_ns))
 
 
 def expiry_wave(coming: Sequence[Expiry]) -> Sequence[Expiry]:

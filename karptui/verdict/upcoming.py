@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from karptui.disruption.codes import Blocker, Code, WhyCode
 from karptui.disruption.command import Method
-from karptui.disruption.termination import deadline_of
+from karptui.disruption.termination import claim_expiry, deadline_of
 from karptui.karpenter.labels import RESERVATION_ID
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.group import group_by
@@ -43,15 +43,11 @@ def forced_end_ns(line: VerdictNode) -> int | None:
 
     Source: pkg/controllers/nodeclaim/expiration and pkg/controllers/node/termination of Karpenter.
     """
-    claim = line.claim
-    if claim is None:
-        return None
-    if claim.is_deleting:
-        deadline = deadline_of(claim)
+    if line.claim is not None and line.claim.is_deleting:
+        deadline = deadline_of(line.claim)
         return deadline.at_ns if deadline is not None else None
-    if claim.expires_ns is None or claim.termination_grace_period_ns is None:
-        return None
-    return claim.expires_ns + claim.termination_grace_period_ns
+    expiry = claim_expiry(line.claim)
+    return expiry.forced_end_ns if expiry is not None else None
 
 
 def upcoming_findings(case: VerdictCase) -> Iterator[ClusterFinding]:
